@@ -1,0 +1,18 @@
+# Compiler flags of every target. The baseline is x86-64-v3 (AVX2, FMA, F16C): the lowest level that the kernels
+# have. Contraction is off, so that a fused multiply-add happens only where one is written: see docs/contracts/numerics.md.
+add_compile_options(-march=x86-64-v3 -ffp-contract=off -fno-fast-math -Wall -Wextra -Werror -Wno-psabi
+                    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -fno-omit-frame-pointer)
+add_compile_definitions(_GNU_SOURCE)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+if(FIREBRICK_SANITIZER STREQUAL "asan")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+elseif(FIREBRICK_SANITIZER STREQUAL "tsan")
+  add_compile_options(-fsanitize=thread -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+elseif(FIREBRICK_SANITIZER STREQUAL "fuzz")
+  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
