@@ -1,0 +1,23 @@
+// Settings of the scheduler. Plain data, const after Resolve.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kv_view.h"
+
+namespace firebrick {
+
+struct SchedulerConfig {
+  int32_t num_blocks = 0;                 // pages of the arena
+  std::vector<KvGroupSpec> groups;        // layer groups; a sequence holds blocks in each
+  int32_t max_model_len = 0;              // prompt + output tokens of one request
+  int32_t max_num_seqs = 64;              // sequences running at once; also the number of slots
+  int32_t max_num_batched_tokens = 2048;  // tokens of one step: decodes first, then prefill chunks
+  int32_t max_num_queued = 1024;          // requests waiting; more are refused
+  bool enable_prefix_caching = true;
+  // Root of all prefix keys: NumericsId, weight digest, KV format. Different roots never share KV.
+  std::vector<uint8_t> key_root;
+};
+
+}  // namespace firebrick
