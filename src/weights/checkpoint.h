@@ -37,6 +37,16 @@ struct RawTensor {
   }
 };
 
+// A tensor of integers or booleans in a safetensors file: no weight, and no model here uses one (position
+// ids, mask buffers). It is listed so that `inspect` shows it; FindTensor does not find it.
+struct OpaqueTensor {
+  std::string name;
+  std::string dtype;  // as the file spells it: "I64"
+  std::vector<int64_t> shape;
+  uint64_t num_bytes = 0;
+  uint32_t file_index = 0;
+};
+
 enum class CheckpointKind : uint8_t { kGguf, kSafetensors };
 
 // One GGUF metadata value, widened: integers to int64/uint64, floats to double. Arrays hold one element kind.
@@ -56,6 +66,8 @@ class Checkpoint {
   std::span<const RawTensor> tensors() const { return tensors_; }  // in file order
   const RawTensor* FindTensor(std::string_view name) const;        // nullptr where absent
 
+  std::span<const OpaqueTensor> opaque_tensors() const { return opaque_tensors_; }
+
   // GGUF metadata; nullptr where absent or not GGUF.
   const GgufValue* FindMetadata(std::string_view key) const;
   std::span<const std::pair<std::string, GgufValue>> metadata() const { return metadata_; }
@@ -69,11 +81,13 @@ class Checkpoint {
  private:
   friend class GgufReader;
   friend class SafetensorsReader;
+  Status IndexNames();
   CheckpointKind kind_ = CheckpointKind::kGguf;
   std::string path_;
   std::string folder_;
   std::vector<MappedFile> files_;
   std::vector<RawTensor> tensors_;
+  std::vector<OpaqueTensor> opaque_tensors_;
   std::vector<std::pair<std::string_view, size_t>> by_name_;  // sorted; into tensors_
   std::vector<std::pair<std::string, GgufValue>> metadata_;
   Json config_;
