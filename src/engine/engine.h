@@ -40,7 +40,7 @@ struct EngineConfig {
 
 // Callbacks for latency histograms; called on the output thread. Empty functions are not called.
 struct EngineObservers {
-  std::function<void(const GenerateRequest&, double seconds)> time_to_first_token;
+  std::function<void(double seconds)> time_to_first_token;  // since Submit
   std::function<void(double seconds)> inter_token;
   std::function<void(const TokenDelta& last)> finished;
 };

@@ -35,12 +35,14 @@ struct StepRow {
   int32_t num_tokens = 0;      // >= 1
   int32_t token_offset = 0;    // into StepPlan::token_ids; unused where id_from_slot
   bool id_from_slot = false;   // num_tokens == 1 and the id is the token that the slot sampled last (the plan
-                              // was built before that token was known)
-  bool wants_token = false;  // sample after the last token of the row
+                               // was built before that token was known)
+  bool wants_token = false;    // sample after the last token of the row
   bool wants_prompt_logprobs = false;
 };
 
-// Block `block` becomes entry `block_idx` (position / 32) of the slot's table for a layer group.
+// Block `block` becomes entry `block_idx` (position / 32) of the slot's table for a layer group. The entries
+// of a table come in ascending order without holes; the first one of a sliding group need not be 0 (a prefix
+// hit brings only what the window still sees).
 struct BlockAppend {
   SeqSlot slot;
   uint16_t group = 0;
@@ -55,22 +57,17 @@ struct BlockTrim {
   int32_t first_block_idx = 0;
 };
 
-// The first `num_tokens` tokens of page `from` are copied to page `to` before the step runs (copy on write).
-struct BlockCopy {
-  BlockId from;
-  BlockId to;
-  int32_t num_tokens = 0;
-};
-
-// Applied in this order: closed, opened, trimmed, appended, zeroed, copies, rows.
+// Applied in this order: closed, opened, trimmed, appended, zeroed, rows. There is no copy on write: only
+// full blocks are shared and a full block is never written again (docs/contracts/kv.md).
 struct StepPlan {
   uint64_t step_id = 0;
   std::vector<SeqSlot> closed;
   std::vector<SlotOpen> opened;
   std::vector<BlockTrim> trimmed;
   std::vector<BlockAppend> appended;
-  std::vector<BlockId> zeroed;  // fresh pages: their V is cleared before use (0 x NaN crosses requests)
-  std::vector<BlockCopy> copies;
+  // Fresh pages that this step does not fill wholly: their V is cleared before use (0 x NaN crosses
+  // requests).
+  std::vector<BlockId> zeroed;
   std::vector<StepRow> rows;  // at most one per slot
   std::vector<int32_t> token_ids;
 
@@ -79,7 +76,17 @@ struct StepPlan {
     for (const StepRow& row : rows) total += row.num_tokens;
     return total;
   }
-  void Clear() { *this = StepPlan(); }
+  // Empties the plan and keeps its memory.
+  void Clear() {
+    step_id = 0;
+    closed.clear();
+    opened.clear();
+    trimmed.clear();
+    appended.clear();
+    zeroed.clear();
+    rows.clear();
+    token_ids.clear();
+  }
 };
 
 }  // namespace firebrick
