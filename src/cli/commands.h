@@ -1,0 +1,11 @@
+// The declaring function of every command: flags and action. Each lies in the file of its command.
+// Thread: the main thread.
+#pragma once
+
+#include "cli/command.h"
+
+namespace firebrick {
+
+CommandAction DeclareDoctor(FlagSet* flags);
+
+}  // namespace firebrick
