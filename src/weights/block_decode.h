@@ -26,10 +26,16 @@ T Load(const uint8_t* bytes) {
 }
 inline float LoadF16(const uint8_t* bytes) { return F16ToF32(Load<uint16_t>(bytes)); }
 
-// Nibbles of 16 bytes: element j is the low one of byte j, element j + 16 the high one.
-inline void SplitNibbles16(const uint8_t* __restrict packed, int8_t* __restrict codes) {
-  for (int j = 0; j < 16; ++j) codes[j] = static_cast<int8_t>(packed[j] & 15);
-  for (int j = 0; j < 16; ++j) codes[j + 16] = static_cast<int8_t>(packed[j] >> 4);
+// 16 bytes as one value (a GCC and clang extension): GCC 12 unrolls loops of 16 bytes into scalar code.
+using Bytes16 = uint8_t __attribute__((vector_size(16)));
+
+// Nibbles of 16 bytes, each plus `bias`: element j is the low one of byte j, element j + 16 the high one.
+inline void SplitNibbles16(const uint8_t* packed, int8_t* codes, uint8_t bias = 0) {
+  const auto bytes = Load<Bytes16>(packed);
+  const Bytes16 low = (bytes & 15) + bias;
+  const Bytes16 high = (bytes >> 4) + bias;
+  std::memcpy(codes, &low, 16);
+  std::memcpy(codes + 16, &high, 16);
 }
 
 // Bit j of `bits` becomes bit 4 of codes[j].
@@ -64,8 +70,7 @@ struct Q4_0 : Layout<32, 18, 32, false, true> {
   static void Decode(const uint8_t* __restrict block, int8_t* __restrict codes, float* __restrict scales,
                      float* __restrict /*mins*/) {
     scales[0] = LoadF16(block);
-    SplitNibbles16(block + 2, codes);
-    for (int j = 0; j < 32; ++j) codes[j] = static_cast<int8_t>(codes[j] - 8);
+    SplitNibbles16(block + 2, codes, static_cast<uint8_t>(-8));
   }
 };
 
