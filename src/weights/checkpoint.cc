@@ -1,12 +1,56 @@
 #include "weights/checkpoint.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "weights/gguf.h"
 #include "weights/gguf_reader.h"
+#include "weights/safetensors_reader.h"
 
 namespace firebrick {
+namespace {
 
-Result<Checkpoint> Checkpoint::Open(const std::string& path) { return GgufReader::Read(path); }
+namespace fs = std::filesystem;
+
+// A folder of safetensors, or one that holds a single GGUF model (one file, or one split set).
+Result<Checkpoint> OpenFolder(const std::string& folder) {
+  if (SafetensorsReader::IsModelFolder(folder)) return SafetensorsReader::ReadFolder(folder);
+  std::vector<std::string> models;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string path = it->path().string();
+    if (path.ends_with(".gguf") && ParseGgufSplitName(path).index == 0) models.push_back(path);
+  }
+  if (error) return NotFound("cannot list {}: {}", folder, error.message());
+  std::sort(models.begin(), models.end());
+  if (models.size() == 1) return GgufReader::Read(models[0]);
+  if (models.empty()) {
+    return NotFound("{} holds no model: neither .safetensors nor .gguf files; give a model's file or folder",
+                    folder);
+  }
+  return InvalidArgument("{} holds {} GGUF models; name one of them, for example {}", folder, models.size(),
+                         models[0]);
+}
+
+}  // namespace
+
+Result<Checkpoint> Checkpoint::Open(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return OpenFolder(path);
+  if (path.ends_with(".safetensors")) return SafetensorsReader::ReadFile(path);
+  if (path.ends_with(".safetensors.index.json")) {
+    const fs::path folder = fs::path(path).parent_path();
+    return SafetensorsReader::ReadFolder(folder.empty() ? "." : folder.string());
+  }
+  for (const std::string_view pickle : {".bin", ".pt", ".pth", ".ckpt", ".pkl"}) {
+    if (!path.ends_with(pickle)) continue;
+    return Unimplemented(
+        "{} looks like a PyTorch pickle, which can run code when read; use the model's safetensors files or "
+        "a GGUF file",
+        path);
+  }
+  return GgufReader::Read(path);
+}
 
 const RawTensor* Checkpoint::FindTensor(std::string_view name) const {
   const auto found =
