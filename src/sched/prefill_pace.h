@@ -1,0 +1,24 @@
+// PrefillPace: how many prefill tokens a step may carry so that it stays near the target time. A control loop
+// over measured steps: no model of the machine, so it follows growing contexts, batches and neighbours.
+// Thread: engine thread. Changes speed only, never results.
+#pragma once
+
+#include <cstdint>
+
+namespace firebrick {
+
+class PrefillPace {
+ public:
+  explicit PrefillPace(double target_step_ms) : target_ns_(target_step_ms * 1e6) {}
+
+  void Observe(int32_t num_decodes, int32_t num_prefill_tokens, int64_t execute_ns);
+  // Never below one block: a long prompt always moves on.
+  int32_t MaxPrefillTokens(int32_t num_decodes) const;
+
+ private:
+  double target_ns_;             // 0 = no limit
+  double mixed_tokens_ = 256;    // limit beside decodes; the start is a guess that a few steps correct
+  double prefill_tokens_ = 512;  // limit without decodes
+};
+
+}  // namespace firebrick
