@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/checksum.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/queue.h"
 #include "base/status.h"
@@ -57,6 +58,13 @@ TEST(BoundedQueue, RefusesWhenFullAndDrainsAfterClose) {
   EXPECT_EQ(queue.Pop(), 1);
   EXPECT_EQ(queue.Pop(), 2);
   EXPECT_EQ(queue.Pop(), std::nullopt);
+}
+
+TEST(ReadFile, ReadsWhatProcHolds) {
+  const Result<std::string> text = ReadFile("/proc/self/status", 1 << 20);
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_TRUE(text->starts_with("Name:"));
+  EXPECT_EQ(ReadFile("/proc/self/status", 16).status().code(), StatusCode::kResourceExhausted);
 }
 
 }  // namespace

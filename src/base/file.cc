@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -49,15 +50,24 @@ Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes) {
     return MakeError(StatusCode::kResourceExhausted, "{} has {} bytes, the limit is {}", path, size,
                      max_bytes);
   }
-  std::string bytes(size, '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
+  // Files of /proc and /sys say size 0 and have bytes all the same, so the end is where reading ends.
+  constexpr uint64_t kSmallestRead = 4096;
+  std::string bytes;
+  bytes.reserve(size + kSmallestRead);
+  while (true) {
+    const size_t done = bytes.size();
+    bytes.resize(std::max(size, done + kSmallestRead));
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    bytes.resize(done + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError(path, "read");
-    if (got == 0) return DataLoss("{} became shorter while it was read", path);
-    done += static_cast<size_t>(got);
+    if (got == 0) break;
+    if (bytes.size() > max_bytes) {
+      return MakeError(StatusCode::kResourceExhausted, "{} is longer than the limit of {} bytes", path,
+                       max_bytes);
+    }
   }
+  if (bytes.size() < size) return DataLoss("{} became shorter while it was read", path);
   return bytes;
 }
 

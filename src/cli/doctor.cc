@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -11,13 +10,12 @@
 #include "cli/commands.h"
 #include "cli/model_path.h"
 #include "config/parse.h"
+#include "device/memory.h"
+#include "device/topology.h"
+#include "kernels/isa.h"
 
 namespace firebrick {
 namespace {
-
-struct DoctorOptions {
-  bool json = false;
-};
 
 // Free bytes of the file system that holds the nearest existing folder above `path`.
 uint64_t FreeDiskBytes(const std::string& path) {
@@ -29,32 +27,87 @@ uint64_t FreeDiskBytes(const std::string& path) {
   return static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
 }
 
-Json Examine() {
-  Json report;
-  utsname system{};
-  if (uname(&system) == 0) report["kernel"] = fmt::format("{} {}", system.sysname, system.release);
-  report["cpus"] = std::thread::hardware_concurrency();
-  report["cache_folder"] = CacheFolder() + "/firebrick";
-  report["cache_free_bytes"] = FreeDiskBytes(CacheFolder());
-  report["hub_cache_folder"] = HubCacheFolder();
-  const Result<std::string> model = ResolveModelPath("");
-  report["default_model"] = DefaultModelPath();
-  report["default_model_present"] = model.ok();
-  return report;
+// One fact: `shown` for people, `value` for programs, and what to do where it is not as it should be.
+struct Finding {
+  std::string name;
+  std::string shown;
+  Json value;
+  std::string remedy;
+};
+
+void AddProcessor(std::vector<Finding>* findings) {
+  const Topology topology = ReadTopology();
+  findings->push_back({"cpu", topology.cpu_name, topology.cpu_name, ""});
+  findings->push_back({"cpus",
+                       fmt::format("{} usable, {} cores, {} NUMA nodes", topology.cpus.size(),
+                                   topology.num_cores, topology.num_nodes),
+                       topology.cpus.size(), ""});
+  if (topology.quota_cpus.has_value()) {
+    findings->push_back(
+        {"cgroup_cpus", fmt::format("{:.2f}", *topology.quota_cpus), *topology.quota_cpus, ""});
+  }
+  findings->push_back({"threads",
+                       fmt::format("{}{}", topology.default_threads,
+                                   topology.pinning.empty() ? ", not pinned" : ", one pinned to each core"),
+                       topology.default_threads, ""});
+  Json levels = Json::array();
+  std::string shown;
+  for (const IsaLevel level : {IsaLevel::kRef, IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAmx}) {
+    const bool has = CpuHas(level);
+    if (has) levels.push_back(NameOf(level));
+    shown += fmt::format("{}{} {}", shown.empty() ? "" : ", ", NameOf(level), has ? "yes" : "no");
+  }
+  findings->push_back({"isa", shown, levels,
+                       CpuHas(IsaLevel::kAvx2) ? "" : "Firebrick needs AVX2, FMA and F16C (x86-64-v3)"});
 }
 
-Status RunDoctor(const DoctorOptions& options) {
-  const Json report = Examine();
-  if (options.json) {
+void AddMemory(std::vector<Finding>* findings) {
+  const Result<MemoryFacts> memory = ReadMemoryFacts();
+  if (!memory.ok()) {
+    findings->push_back({"memory_bytes", "unknown", nullptr, memory.status().message()});
+    return;
+  }
+  findings->push_back(
+      {"memory_bytes",
+       FormatBytes(memory->total_bytes) + (memory->cgroup_limited ? ", by a cgroup limit" : ""),
+       memory->total_bytes, ""});
+  findings->push_back(
+      {"memory_free_bytes", FormatBytes(memory->available_bytes), memory->available_bytes, ""});
+}
+
+void AddFolders(std::vector<Finding>* findings) {
+  const std::string cache = CacheFolder() + "/firebrick";
+  const uint64_t free_bytes = FreeDiskBytes(cache);
+  findings->push_back(
+      {"cache_folder", fmt::format("{} ({} free)", cache, FormatBytes(free_bytes)), cache, ""});
+  findings->push_back({"cache_free_bytes", "", free_bytes, ""});
+  findings->push_back({"hub_cache_folder", HubCacheFolder(), HubCacheFolder(), ""});
+  const bool present = ResolveModelPath("").ok();
+  findings->push_back({"default_model", DefaultModelPath(), DefaultModelPath(),
+                       present ? "" : "not there; get it with 'scripts/fetch-models'"});
+  findings->push_back({"default_model_present", "", present, ""});
+}
+
+Status RunDoctor(bool json) {
+  std::vector<Finding> findings;
+  utsname system{};
+  if (uname(&system) == 0) {
+    const std::string kernel = fmt::format("{} {}", system.sysname, system.release);
+    findings.push_back({"kernel", kernel, kernel, ""});
+  }
+  AddProcessor(&findings);
+  AddMemory(&findings);
+  AddFolders(&findings);
+  if (json) {
+    Json report = Json::object();
+    for (const Finding& finding : findings) report[finding.name] = finding.value;
     std::printf("%s\n", report.dump().c_str());
     return OkStatus();
   }
-  for (const auto& [name, value] : report.items()) {
-    const bool bytes = name.ends_with("_bytes");
-    const std::string shown = bytes               ? FormatBytes(value.get<uint64_t>())
-                              : value.is_string() ? value.get<std::string>()
-                                                  : value.dump();
-    std::printf("%-24s%s\n", name.c_str(), shown.c_str());
+  for (const Finding& finding : findings) {
+    if (finding.shown.empty() && finding.remedy.empty()) continue;
+    std::printf("%-20s%s\n", finding.name.c_str(), finding.shown.c_str());
+    if (!finding.remedy.empty()) std::printf("%-20s! %s\n", "", finding.remedy.c_str());
   }
   return OkStatus();
 }
@@ -62,10 +115,10 @@ Status RunDoctor(const DoctorOptions& options) {
 }  // namespace
 
 CommandAction DeclareDoctor(FlagSet* flags) {
-  auto options = std::make_shared<DoctorOptions>();
-  flags->Switch("--json", "Print one JSON object", &options->json);
+  auto json = std::make_shared<bool>(false);
+  flags->Switch("--json", "Print one JSON object", json.get());
   flags->Example("firebrick doctor");
-  return [options] { return RunDoctor(*options); };
+  return [json] { return RunDoctor(*json); };
 }
 
 }  // namespace firebrick
