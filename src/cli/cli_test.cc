@@ -18,6 +18,7 @@ struct Targets {
   Setting<std::string> isa{"auto"};
   Setting<uint64_t> memory{0};
   std::optional<double> temperature;
+  Setting<bool> cache{true};
   std::vector<int32_t> ids;
   std::vector<std::string> beside;
 };
@@ -31,9 +32,10 @@ std::unique_ptr<FlagSet> MakeFlags(Targets* targets) {
   flags->Integer("--max-num-seqs", "N", "Sequences at once", &targets->seqs, 1);
   flags->Choice("--isa", {"auto", "ref", "avx2"}, "Kernels", &targets->isa);
   flags->Bytes("--kv-cache-memory", "Memory", &targets->memory);
-  flags->Real("--temperature", "T", "Randomness", &targets->temperature);
+  flags->Real("--temperature", "T", "Randomness", &targets->temperature, 0, 100);
   flags->IntegerList("--ids", "LIST", "Token ids", &targets->ids);
   flags->TextList("--beside", "FILE", "Other prompts", &targets->beside);
+  flags->Switch("--no-cache", "Compute all", &targets->cache, false);
   flags->Example("firebrick run -p hello");
   return flags;
 }
@@ -46,7 +48,7 @@ TEST(FlagSet, ReadsEveryKindOfValueAndItsSource) {
   Targets t;
   const Status status = ParseInto(
       &t, {"a.gguf", "-p", "-5 degrees", "--json", "--threads=2", "--isa", "ref", "--kv-cache-memory", "2MiB",
-           "--temperature", "0", "--ids", "1,2", "--beside", "x", "--beside", "y"});
+           "--temperature", "0", "--ids", "1,2", "--beside", "x", "--beside", "y", "--no-cache"});
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(t.model, "a.gguf");
   EXPECT_EQ(t.prompt, "-5 degrees");
@@ -57,6 +59,7 @@ TEST(FlagSet, ReadsEveryKindOfValueAndItsSource) {
   EXPECT_EQ(t.isa.value, "ref");
   EXPECT_EQ(t.memory.value, 2U << 20U);
   EXPECT_EQ(t.temperature, 0.0);
+  EXPECT_FALSE(t.cache.value);
   EXPECT_EQ(t.ids, (std::vector<int32_t>{1, 2}));
   EXPECT_EQ(t.beside, (std::vector<std::string>{"x", "y"}));
 }

@@ -129,11 +129,22 @@ void FlagSet::AddValue(const std::string& names, const std::string& value_name, 
   flags_.push_back({fmt::format("{} {}", Join(parts, ", "), value_name), help});
 }
 
-void FlagSet::Switch(const std::string& names, const std::string& help, bool* target) {
+void FlagSet::AddSwitch(const std::string& names, const std::string& help, std::function<void()> store) {
   const std::vector<std::string> parts = SplitNames(names);
-  parser_->app.add_flag_callback(names, [target] { *target = true; });
+  parser_->app.add_flag_callback(names, std::move(store));
   names_.insert(names_.end(), parts.begin(), parts.end());
   flags_.push_back({Join(parts, ", "), help});
+}
+
+void FlagSet::Switch(const std::string& names, const std::string& help, bool* target) {
+  AddSwitch(names, help, [target] { *target = true; });
+}
+
+void FlagSet::Switch(const std::string& names, const std::string& help, Setting<bool>* target, bool given) {
+  AddSwitch(names, help, [=] {
+    target->value = given;
+    target->source = SettingSource::kFlag;
+  });
 }
 
 void FlagSet::Text(const std::string& names, const std::string& value_name, const std::string& help,
@@ -189,8 +200,9 @@ void FlagSet::Unsigned(const std::string& names, const std::string& value_name, 
 }
 
 void FlagSet::Real(const std::string& names, const std::string& value_name, const std::string& help,
-                   std::optional<double>* target) {
-  AddValue(names, value_name, help, [=](const std::string& text) { return Keep(ParseReal(text), target); });
+                   std::optional<double>* target, double min, double max) {
+  AddValue(names, value_name, help,
+           [=](const std::string& text) { return Keep(ParseReal(text, min, max), target); });
 }
 
 void FlagSet::Bytes(const std::string& names, const std::string& help, Setting<uint64_t>* target) {

@@ -31,6 +31,8 @@ class FlagSet {
   void RequiredPositional(const std::string& name, const std::string& help, std::string* target);
 
   void Switch(const std::string& names, const std::string& help, bool* target);
+  // Writes `given` where the switch is there: for switches that turn something off.
+  void Switch(const std::string& names, const std::string& help, Setting<bool>* target, bool given);
   void Text(const std::string& names, const std::string& value_name, const std::string& help,
             std::string* target);
   void Text(const std::string& names, const std::string& value_name, const std::string& help,
@@ -49,7 +51,7 @@ class FlagSet {
   void Unsigned(const std::string& names, const std::string& value_name, const std::string& help,
                 std::optional<uint64_t>* target);
   void Real(const std::string& names, const std::string& value_name, const std::string& help,
-            std::optional<double>* target);
+            std::optional<double>* target, double min, double max);
   void Bytes(const std::string& names, const std::string& help, Setting<uint64_t>* target);
   void Choice(const std::string& names, const std::vector<std::string>& choices, const std::string& help,
               std::string* target);
@@ -76,6 +78,7 @@ class FlagSet {
   using Store = std::function<Status(const std::string&)>;
   void AddValue(const std::string& names, const std::string& value_name, const std::string& help,
                 Store store);
+  void AddSwitch(const std::string& names, const std::string& help, std::function<void()> store);
   void AddPositional(const std::string& name, const std::string& help, std::string* target, bool required);
   Status UnknownArgument(const std::vector<std::string>& rest) const;
 

@@ -39,9 +39,10 @@ Result<uint64_t> ParseUnsigned(std::string_view text) {
   return value;
 }
 
-Result<double> ParseReal(std::string_view text) {
+Result<double> ParseReal(std::string_view text, double min, double max) {
   double value = 0;
-  if (!ReadWhole(text, &value) || !std::isfinite(value)) return InvalidArgument("'{}' is not a number", text);
+  if (!ReadWhole(text, &value) || std::isnan(value)) return InvalidArgument("'{}' is not a number", text);
+  if (value < min || value > max) return InvalidArgument("{} is out of range; give {} to {}", text, min, max);
   return value;
 }
 

@@ -16,10 +16,11 @@ TEST(ParseInteger, TakesTheWholeTextAndTheRange) {
 }
 
 TEST(ParseReal, RefusesInfinityAndText) {
-  EXPECT_EQ(ParseReal("0.25").value(), 0.25);
-  EXPECT_FALSE(ParseReal("inf").ok());
-  EXPECT_FALSE(ParseReal("nan").ok());
-  EXPECT_FALSE(ParseReal("1,5").ok());
+  EXPECT_EQ(ParseReal("0.25", 0, 1).value(), 0.25);
+  EXPECT_FALSE(ParseReal("1.25", 0, 1).ok());
+  EXPECT_FALSE(ParseReal("inf", 0, 1).ok());
+  EXPECT_FALSE(ParseReal("nan", 0, 1).ok());
+  EXPECT_FALSE(ParseReal("0,5", 0, 1).ok());
 }
 
 TEST(ParseBytes, KnowsPowersOf1024) {
