@@ -7,5 +7,7 @@
 namespace firebrick {
 
 CommandAction DeclareDoctor(FlagSet* flags);
+CommandAction DeclareInspect(FlagSet* flags);
+CommandAction DeclareMakeModel(FlagSet* flags);
 
 }  // namespace firebrick
