@@ -55,6 +55,12 @@ void Scheduler::Cancel(RequestId id) {
   Finish(seq, EmitEvent(seq), FinishReason::kCancelled);
 }
 
+void Scheduler::CancelAll() {
+  std::vector<RequestId> ids;
+  for (const auto& [id, seq] : sequences_) ids.push_back(id);
+  for (const RequestId id : ids) Cancel(id);
+}
+
 void Scheduler::Finish(Sequence* seq, SequenceEvent* event, FinishReason reason) {
   event->finish = reason;
   if (seq->state == SequenceState::kWaiting) {

@@ -49,6 +49,7 @@ class Scheduler {
   // Ends a sequence; its blocks are free when the steps in flight that see them are applied. Unknown ids are
   // ignored.
   void Cancel(RequestId id);
+  void CancelAll();
   // Builds the next step in `plan` (emptied first). False: there is nothing to run before a result, a request
   // or a deadline comes. After true the plan must be executed, in the order of Plan calls.
   bool Plan(SteadyTime now, StepPlan* plan);
