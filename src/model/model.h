@@ -26,6 +26,8 @@ struct LoadOptions {
 };
 
 // Intermediate values of a forward pass; grows to the largest batch seen and is then reused.
+struct ForwardBuffers;
+
 class ForwardScratch {
  public:
   ForwardScratch();
@@ -35,8 +37,8 @@ class ForwardScratch {
 
  private:
   friend class Model;
-  struct Buffers;
-  std::unique_ptr<Buffers> buffers_;
+
+  std::unique_ptr<ForwardBuffers> buffers_;
 };
 
 class Model {
@@ -54,8 +56,9 @@ class Model {
   size_t resident_bytes() const;
 
   // Writes the keys and values of the batch's tokens into their pages and the wanted logits into
-  // context.logits. A row's result does not depend on the other rows of the batch.
-  void Forward(const ForwardContext& context) const;
+  // context.logits. A row's result does not depend on the other rows of the batch. Fails only where memory
+  // for the scratch runs out (kResourceExhausted); then nothing has been computed.
+  Status Forward(const ForwardContext& context) const;
 
  private:
   struct State;

@@ -14,7 +14,7 @@
 namespace firebrick {
 
 enum class RopeScaling : uint8_t { kNone, kLinear, kLlama3, kYarn };
-enum class Activation : uint8_t { kSilu, kGeluTanh };
+enum class GateFunction : uint8_t { kSilu, kGeluTanh };
 
 // Rotary position embedding of one kind of layer. Pairs are (i, i + rotary_dim / 2): files that use adjacent
 // pairs have their rows permuted at load.
@@ -57,7 +57,7 @@ struct ModelConfig {
   float norm_offset = 0.0F;  // added to every norm weight at load (Gemma's 1 + w, unless folded in the file)
   float embedding_scale = 1.0F;  // embedding rows are multiplied by it
   float attention_scale = 0.0F;  // of the scores, usually head_dim^-1/2
-  Activation activation = Activation::kSilu;
+  GateFunction activation = GateFunction::kSilu;
   bool qkv_bias = false;
   bool output_bias = false;  // of the attention's output projection
   bool mlp_bias = false;

@@ -21,7 +21,7 @@ struct BatchSequence {
 
 struct InputBatch {
   int32_t num_groups = 0;
-  std::vector<int32_t> token_ids;  // [num_tokens]
+  std::vector<int32_t> token_ids;  // [num_tokens]; each in [0, vocab_size), which the caller has checked
   std::vector<int32_t> positions;  // [num_tokens]
   std::vector<BatchSequence> sequences;
   // A table holds the page of entry position / 32 at that index, for every entry that the sequence's tokens

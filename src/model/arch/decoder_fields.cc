@@ -6,14 +6,14 @@
 namespace firebrick {
 namespace {
 
-Activation ReadActivation(JsonFields& fields) {
+GateFunction ReadActivation(JsonFields& fields) {
   const std::string_view field = fields.Has("hidden_activation") ? "hidden_activation" : "hidden_act";
   const std::string name = fields.String(field).value_or("silu");
-  if (name == "silu" || name == "swish") return Activation::kSilu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "silu" || name == "swish") return GateFunction::kSilu;
+  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast") return GateFunction::kGeluTanh;
   fields.Fail(Unimplemented("{}: {} '{}' is not supported; supported are silu and gelu_pytorch_tanh",
                             fields.where(), field, name));
-  return Activation::kSilu;
+  return GateFunction::kSilu;
 }
 
 double YarnMagnitude(double factor, double mscale) {

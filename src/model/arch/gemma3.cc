@@ -21,7 +21,7 @@ constexpr int8_t kSlidingRope = 1;
 void SetFamilyFacts(ModelConfig& config) {
   config.qk_norm = true;
   config.sandwich_norms = true;
-  config.activation = Activation::kGeluTanh;
+  config.activation = GateFunction::kGeluTanh;
   config.embedding_scale = std::sqrt(static_cast<float>(config.hidden_size));
 }
 
@@ -66,7 +66,7 @@ void ParseHf(JsonFields& fields, ModelConfig& config) {
                .max_position = 131072,
                .tied_embeddings = true},
               config);
-  if (fields.Has("hidden_activation") && config.activation != Activation::kGeluTanh) {
+  if (fields.Has("hidden_activation") && config.activation != GateFunction::kGeluTanh) {
     fields.Fail(Unimplemented("{}: Gemma 3 with another activation than gelu_pytorch_tanh is not supported",
                               fields.where()));
   }
