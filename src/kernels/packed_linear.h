@@ -41,6 +41,9 @@ class PackedLinear {
   // rows.num_cols are those of Create.
   void PackPanel(int64_t panel, const CanonicalRows& rows);
 
+  // The values of one row of W as FP32, [num_cols]: for embeddings tied to the output matrix.
+  void UnpackRow(int64_t output, float* out) const;
+
   bool empty() const { return num_outputs_ == 0; }
   Packing packing() const { return packing_; }
   const CanonicalFormat& format() const { return format_; }

@@ -25,9 +25,9 @@ struct LoadOptions {
   LoadProgress progress = {};
 };
 
-// Intermediate values of a forward pass; grows to the largest batch seen and is then reused.
 struct ForwardBuffers;
 
+// Intermediate values of a forward pass; grows to the largest batch seen and is then reused.
 class ForwardScratch {
  public:
   ForwardScratch();
@@ -37,7 +37,6 @@ class ForwardScratch {
 
  private:
   friend class Model;
-
   std::unique_ptr<ForwardBuffers> buffers_;
 };
 
