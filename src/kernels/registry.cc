@@ -2,6 +2,8 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/avx2/avx2.h"
+#include "kernels/avx512/avx512.h"
 #include "kernels/ops.h"
 #include "kernels/ref/ref.h"
 
@@ -13,7 +15,9 @@ const Ops* TableOf(IsaLevel level) {
     case IsaLevel::kRef:
       return &ref::kOps;
     case IsaLevel::kAvx2:
+      return &avx2::kOps;
     case IsaLevel::kAvx512:
+      return &avx512::kOps;
     case IsaLevel::kAmx:
       return nullptr;
   }
