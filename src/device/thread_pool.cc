@@ -42,7 +42,7 @@ ThreadPoolOptions MakeThreadPoolOptions(const Topology& topology, int32_t num_th
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
     : num_threads_(options.num_threads), spin_(options.spin) {
-  CHECK(num_threads_ >= 1);
+  CHECK(num_threads_ >= 1 && static_cast<uint32_t>(num_threads_) <= kInsideMask);
   for (int32_t thread = 1; thread < num_threads_; ++thread) {
     const auto index = static_cast<size_t>(thread);
     const int32_t cpu = index < options.pinning.size() ? options.pinning[index] : -1;
@@ -52,8 +52,7 @@ ThreadPool::ThreadPool(const ThreadPoolOptions& options)
 
 ThreadPool::~ThreadPool() {
   stopping_ = true;
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
+  Open();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -66,13 +65,20 @@ void ThreadPool::Run(const Job& job) {
   }
   job_ = job;
   next_item_.store(0, std::memory_order_relaxed);
-  pending_.store(static_cast<uint32_t>(num_threads_ - 1), std::memory_order_relaxed);
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
+  Open();
   RunParts(0);
-  for (uint32_t left = pending_.load(std::memory_order_acquire); left != 0;) {
-    left = WaitForChange(pending_, left, spin_);
-  }
+  CloseAndWait();
+}
+
+void ThreadPool::Open() {
+  const uint32_t number = word_.load(std::memory_order_relaxed) & ~(kOpen | kInsideMask);
+  word_.store((number + kNumberStep) | kOpen, std::memory_order_release);
+  word_.notify_all();
+}
+
+void ThreadPool::CloseAndWait() {
+  uint32_t word = word_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  while ((word & kInsideMask) != 0) word = WaitForChange(word_, word, spin_);
 }
 
 void ThreadPool::RunParts(int32_t thread) {
@@ -87,14 +93,21 @@ void ThreadPool::RunParts(int32_t thread) {
 void ThreadPool::WorkerLoop(int32_t thread, int32_t pinned_cpu) {
   if (pinned_cpu >= 0) PinTo(pinned_cpu);
   const FlushDenormals flush;
-  uint32_t seen = 0;
+  uint32_t last_job = 0;
+  uint32_t word = word_.load(std::memory_order_acquire);
   for (;;) {
-    const uint32_t now = WaitForChange(epoch_, seen, spin_);
-    if (now == seen) continue;
-    seen = now;
+    const uint32_t number = word & ~(kOpen | kInsideMask);
+    if ((word & kOpen) == 0 || number == last_job) {
+      word = WaitForChange(word_, word, spin_);
+      continue;
+    }
+    if (!word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel, std::memory_order_acquire))
+      continue;
+    last_job = number;
     if (stopping_) return;
     RunParts(thread);
-    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+    word = word_.fetch_sub(1, std::memory_order_acq_rel) - 1;
+    if ((word & (kOpen | kInsideMask)) == 0) word_.notify_all();
   }
 }
 

@@ -79,16 +79,24 @@ class ThreadPool {
     int64_t chunk = 1;
   };
   void Run(const Job& job);
+  void Open();
+  void CloseAndWait();
   void RunParts(int32_t thread);
   void WorkerLoop(int32_t thread, int32_t pinned_cpu);
 
+  // One word says all about the present job: its number, whether it is open to workers, and how many workers
+  // are in it. A worker enters by a compare-and-swap while the job is open; the caller closes it when no item
+  // is left and waits for those inside only. So a worker that the system has not yet let run holds up nobody.
+  static constexpr uint32_t kInsideMask = 0x3FF;
+  static constexpr uint32_t kOpen = 0x400;
+  static constexpr uint32_t kNumberStep = 0x800;  // the number is all bits from here on; it may wrap
+
   const int32_t num_threads_;
   const std::chrono::microseconds spin_;
-  Job job_;
-  bool stopping_ = false;  // written before an epoch, read after it
+  Job job_;                // changes only while the word says closed and nobody inside
+  bool stopping_ = false;  // as job_
   alignas(64) std::atomic<int64_t> next_item_{0};
-  alignas(64) std::atomic<uint32_t> epoch_{0};    // counts jobs; a worker runs each job once
-  alignas(64) std::atomic<uint32_t> pending_{0};  // workers that have not finished the present job
+  alignas(64) std::atomic<uint32_t> word_{0};
   std::vector<std::thread> workers_;
 };
 

@@ -49,10 +49,16 @@ inline simde__m256i NarrowTo16(simde__m512i ints) {
   return BitsAs<simde__m256i>(out);
 }
 inline simde__m512 HalvesToFloats(simde__m256i halves) {
-  const auto in = BitsAs<Array<simde__m128i, 2> >(halves);
-  Array<simde__m256, 2> out;
-  for (int i = 0; i < 2; ++i) out.at[i] = simde_mm256_cvtph_ps(in.at[i]);
-  return BitsAs<simde__m512>(out);
+  struct Halves {
+    simde__m128i low;
+    simde__m128i high;
+  };
+  struct Floats {
+    simde__m256 low;
+    simde__m256 high;
+  };
+  const auto in = BitsAs<Halves>(halves);
+  return BitsAs<simde__m512>(Floats{simde_mm256_cvtph_ps(in.low), simde_mm256_cvtph_ps(in.high)});
 }
 
 }  // namespace firebrick::simde_gaps

@@ -332,7 +332,7 @@ void RunFewRows(const PackedLinear& weights, const Activation& x, IndexRange row
     }
   }
   for (; panel < panels.end; ++panel) {
-    ForRowGroups<V::kFewRows>(rows.size(), [&](auto count, int64_t) {
+    WithRowCount<V::kFewRows>(rows.size(), [&](auto count) {
       FewRows<V, Source, count, 1>(weights, x_rows, panel, bias, y_rows, ldy);
     });
   }
@@ -341,6 +341,7 @@ void RunFewRows(const PackedLinear& weights, const Activation& x, IndexRange row
 template <typename V, typename Source>
 void RunLinear(const PackedLinear& weights, const Activation& x, IndexRange rows, IndexRange panels,
                const float* bias, float* y, int64_t ldy) {
+  if (rows.size() <= 0) return;
   if (rows.size() <= V::kFewRows) {
     RunFewRows<V, Source>(weights, x, rows, panels, bias, y, ldy);
     return;

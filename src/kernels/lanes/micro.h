@@ -42,16 +42,21 @@ FIREBRICK_INLINE void PairChains(const float* w, int64_t ldw, int64_t num_pairs,
   Unroll<R>([&](auto r) __attribute__((always_inline)) { dot[r] = V::Add(even[r], odd[r]); });
 }
 
-// Covers [0, num_rows) by calls of fn(integral_constant R, first_row), R as large as fits, at most kMost.
+// Covers [0, num_rows) by calls of fn(integral_constant R, first_row), R as large as fits of kMost, kMost /
+// 2, ... 1.
 template <int kMost, typename Fn>
-FIREBRICK_INLINE void ForRowGroups(int64_t num_rows, Fn&& fn) {
-  int64_t row = 0;
+FIREBRICK_INLINE void ForRowGroups(int64_t num_rows, Fn&& fn, int64_t row = 0) {
   for (; row + kMost <= num_rows; row += kMost) fn(std::integral_constant<int, kMost>{}, row);
-  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
-    const int64_t left = num_rows - row;
-    ((left == kIndex + 1 ? fn(std::integral_constant<int, kIndex + 1>{}, row) : void()), ...);
+  if constexpr (kMost > 1) ForRowGroups<kMost / 2>(num_rows, fn, row);
+}
+
+// fn(integral_constant num_rows), for 1 <= num_rows <= kMost.
+template <int kMost, typename Fn>
+FIREBRICK_INLINE void WithRowCount(int64_t num_rows, Fn&& fn) {
+  if constexpr (kMost > 1) {
+    if (num_rows < kMost) return WithRowCount<kMost - 1>(num_rows, fn);
   }
-  (std::make_integer_sequence<int, kMost - 1>{});
+  fn(std::integral_constant<int, kMost>{});
 }
 
 // e^x, as kernels/ref/definition.h defines it.
