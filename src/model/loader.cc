@@ -181,7 +181,7 @@ class DecoderLoader {
   Status LoadMatrix(const WeightSlot& slot, FusedLinear& linear) {
     const RawTensor& tensor = *slot.tensor;
     ASSIGN_OR_RETURN(PackedLinear packed,
-                     PackedLinear::Create(CanonicalFormatOf(tensor.type), tensor.rows(), tensor.cols()));
+                     PackedLinear::Create(PackedFormat(tensor.type), tensor.rows(), tensor.cols()));
     // A piece is a whole number of panels, and of heads where rows change places inside them.
     const int64_t unit =
         slot.adjacent_pairs ? std::lcm(kPanelOutputs, int64_t{config_.head_dim}) : kPanelOutputs;
@@ -196,14 +196,32 @@ class DecoderLoader {
     return OkStatus();
   }
 
+  CanonicalFormat PackedFormat(WeightType type) const {
+    return options_.expand_to_f32 ? CanonicalFormat{} : CanonicalFormatOf(type);
+  }
+
+  // Rows as they lie in the file, in the form that is packed.
+  void Expand(const RawTensor& tensor, int64_t row_begin, int64_t num_rows, CanonicalRows& out) const {
+    if (!options_.expand_to_f32) {
+      ExpandRows(tensor.type, tensor.data.data(), tensor.cols(), row_begin, num_rows, &out);
+      return;
+    }
+    out.format = CanonicalFormat{};
+    out.num_rows = num_rows;
+    out.num_cols = tensor.cols();
+    out.f32.resize(static_cast<size_t>(num_rows * tensor.cols()));
+    DequantizeRows(tensor.type, tensor.data.data(), tensor.cols(), row_begin, num_rows, out.f32.data());
+  }
+
+  // Rows as the model numbers them.
   void ExpandPanel(const WeightSlot& slot, int64_t row_begin, int64_t num_rows, PieceScratch& scratch) const {
     const RawTensor& tensor = *slot.tensor;
     if (!slot.adjacent_pairs) {
-      ExpandRows(tensor.type, tensor.data.data(), tensor.cols(), row_begin, num_rows, &scratch.rows);
+      Expand(tensor, row_begin, num_rows, scratch.rows);
       return;
     }
     CanonicalRows& rows = scratch.rows;
-    rows.format = CanonicalFormatOf(tensor.type);
+    rows.format = PackedFormat(tensor.type);
     rows.num_rows = 0;
     rows.num_cols = tensor.cols();
     rows.f32.clear();
@@ -212,8 +230,7 @@ class DecoderLoader {
     rows.scales.clear();
     rows.mins.clear();
     for (int64_t row = row_begin; row < row_begin + num_rows; ++row) {
-      ExpandRows(tensor.type, tensor.data.data(), tensor.cols(), AdjacentPairSource(row, config_.head_dim), 1,
-                 &scratch.single);
+      Expand(tensor, AdjacentPairSource(row, config_.head_dim), 1, scratch.single);
       AppendRows(scratch.single, rows);
     }
   }

@@ -23,6 +23,9 @@ struct LoadOptions {
   const Ops& ops;    // decides how weights are packed
   ThreadPool& pool;  // packs in parallel
   LoadProgress progress = {};
+  // Every matrix is packed as FP32, whatever its file type: the reference that a quantised run is measured
+  // against (`firebrick logits --kl`).
+  bool expand_to_f32 = false;
 };
 
 struct ForwardBuffers;
