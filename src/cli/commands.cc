@@ -9,6 +9,8 @@ constexpr std::array kCommands = {
     Command{"doctor", "Show what this machine offers and what is missing", &DeclareDoctor},
     Command{"inspect", "Show what a model file or folder holds", &DeclareInspect},
     Command{"make-model", "Write a model of a named shape with random weights", &DeclareMakeModel},
+    Command{"pull", "Download a model from a hub into the shared cache", &DeclarePull},
+    Command{"template", "Show the prompt that a chat request becomes", &DeclareTemplate},
 };
 
 }  // namespace

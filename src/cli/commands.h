@@ -9,5 +9,7 @@ namespace firebrick {
 CommandAction DeclareDoctor(FlagSet* flags);
 CommandAction DeclareInspect(FlagSet* flags);
 CommandAction DeclareMakeModel(FlagSet* flags);
+CommandAction DeclarePull(FlagSet* flags);
+CommandAction DeclareTemplate(FlagSet* flags);
 
 }  // namespace firebrick

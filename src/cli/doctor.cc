@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+#include "base/env.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/model_path.h"

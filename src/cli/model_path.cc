@@ -1,48 +1,52 @@
 #include "cli/model_path.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
+#include "base/env.h"
 #include "base/file.h"
+#include "cli/hub/hub_name.h"
 
 namespace firebrick {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string EnvironmentOr(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value != nullptr && *value != '\0' ? value : otherwise;
-}
-
 bool Exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
-// ORG/NAME in the letters that a hub allows, and no path with dots.
-bool LooksLikeHubName(const std::string& model) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '/';
-  };
-  return std::count(model.begin(), model.end(), '/') == 1 && model.front() != '/' && model.back() != '/' &&
-         model.front() != '.' && std::all_of(model.begin(), model.end(), allowed) &&
-         !model.ends_with(".gguf") && !model.ends_with(".safetensors");
+// The snapshot that refs/main names; nothing where there is none.
+std::optional<std::string> FindSnapshot(const std::string& folder) {
+  constexpr uint64_t kMaxRefBytes = 256;
+  Result<std::string> commit = ReadFile(folder + "/refs/main", kMaxRefBytes);
+  if (!commit.ok()) return std::nullopt;
+  while (!commit->empty() && commit->back() == '\n') commit->pop_back();
+  std::string snapshot = folder + "/snapshots/" + *commit;
+  const bool one_name = commit->find_first_of("/.") == std::string::npos;
+  return one_name && Exists(snapshot) ? std::optional(std::move(snapshot)) : std::nullopt;
+}
+
+// The file of the snapshot that `selector` means: the first part of a split one.
+Result<std::string> FindSelected(const std::string& snapshot, const std::string& selector) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_directory(error)) files.push_back(fs::relative(it->path(), snapshot, error).string());
+  }
+  std::sort(files.begin(), files.end());
+  ASSIGN_OR_RETURN(const std::vector<std::string> chosen, SelectHubFiles(files, selector, {}));
+  return snapshot + "/" + chosen.front();
 }
 
 Result<std::string> FindInHubCache(const std::string& model) {
-  constexpr uint64_t kMaxRefBytes = 256;
-  std::string name = model;
-  name.replace(name.find('/'), 1, "--");
-  const std::string folder = HubCacheFolder() + "/models--" + name;
-  Result<std::string> commit = ReadFile(folder + "/refs/main", kMaxRefBytes);
-  if (commit.ok()) {
-    while (!commit->empty() && commit->back() == '\n') commit->pop_back();
-    std::string snapshot = folder + "/snapshots/" + *commit;
-    const bool one_name = commit->find_first_of("/.") == std::string::npos;
-    if (one_name && Exists(snapshot)) return snapshot;
+  ASSIGN_OR_RETURN(const HubName name, ParseHubName(model));
+  if (const auto snapshot = FindSnapshot(HubCacheFolder() + "/" + HubFolderName(name.repo))) {
+    if (name.selector.empty()) return *snapshot;
+    if (Result<std::string> file = FindSelected(*snapshot, name.selector); file.ok()) return file;
   }
   return NotFound(
       "no file or folder '{}', and no hub model of that name in {}; get it with 'firebrick pull {}'", model,
@@ -51,12 +55,8 @@ Result<std::string> FindInHubCache(const std::string& model) {
 
 }  // namespace
 
-std::string CacheFolder() {
-  return EnvironmentOr("XDG_CACHE_HOME", EnvironmentOr("HOME", "/root") + "/.cache");
-}
-
 std::string HubCacheFolder() {
-  return EnvironmentOr("HF_HUB_CACHE", EnvironmentOr("HF_HOME", CacheFolder() + "/huggingface") + "/hub");
+  return GetEnv("HF_HUB_CACHE").value_or(GetEnv("HF_HOME").value_or(CacheFolder() + "/huggingface") + "/hub");
 }
 
 std::string DefaultModelPath() { return CacheFolder() + "/firebrick/models/smollm2-135m-instruct-q4_1.gguf"; }
@@ -72,7 +72,9 @@ Result<std::string> ResolveModelPath(const std::string& model) {
         path);
   }
   if (Exists(model)) return model;
-  if (LooksLikeHubName(model)) return FindInHubCache(model);
+  const bool is_file_name = model.ends_with(".gguf") || model.ends_with(".safetensors");
+  if (LooksLikeHubName(model) && (!is_file_name || model.find(':') != std::string::npos))
+    return FindInHubCache(model);
   return NotFound(
       "no file or folder '{}'; MODEL is a .gguf file, a safetensors folder or a hub name like org/name",
       model);
