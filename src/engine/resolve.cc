@@ -1,0 +1,103 @@
+#include "engine/resolve.h"
+
+#include <algorithm>
+
+namespace firebrick {
+namespace {
+
+// Left free beside the KV cache for activations, request state and other programs: a tenth of what is free,
+// at least this.
+constexpr uint64_t kMinMarginBytes = 512ULL << 20;
+// A context below this is of no use to anybody: fail instead of serving it.
+constexpr int32_t kMinContext = 64;
+constexpr double kMiB = 1024.0 * 1024.0;
+
+// The largest length in [0, upper] whose blocks fit the pool; BlocksForSequence grows with the length.
+int32_t LargestContext(const KvGeometry& geometry, int64_t num_blocks, int32_t upper,
+                       int32_t max_chunk_tokens) {
+  int32_t low = 0;
+  int32_t high = upper;
+  while (low < high) {
+    const int32_t middle = low + (high - low + 1) / 2;
+    if (BlocksForSequence(geometry, middle, max_chunk_tokens) <= num_blocks) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+int64_t BlocksForSequence(const KvGeometry& geometry, int64_t num_tokens, int32_t max_chunk_tokens) {
+  int64_t total = 0;
+  for (const KvGroupSpec& group : geometry.groups) {
+    int64_t live = num_tokens;
+    // While a chunk is computed its first token still sees a whole window; block borders cost one block at
+    // each end.
+    if (group.window > 0) live = std::min<int64_t>(live, group.window + max_chunk_tokens + 2L * kBlockTokens);
+    total += (live + kBlockTokens - 1) / kBlockTokens;
+  }
+  return total;
+}
+
+Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const HardwareFacts& hardware,
+                                     const ModelFacts& model) {
+  const int32_t asked_len = options.max_model_len.value;
+  if (asked_len > model.max_position) {
+    return InvalidArgument("--max-model-len {} is more than the {} positions that the model was made for",
+                           asked_len, model.max_position);
+  }
+  ResolvedEngine resolved;
+  SchedulerConfig& scheduler = resolved.config.scheduler;
+  scheduler.max_num_seqs = options.max_num_seqs.value;
+  scheduler.max_num_batched_tokens =
+      std::max(options.max_num_batched_tokens.value, options.max_num_seqs.value);
+  scheduler.enable_prefix_caching = options.enable_prefix_caching.value;
+  scheduler.groups = model.geometry.groups;
+  scheduler.key_root = model.key_root;
+
+  const int32_t wanted_len = asked_len > 0 ? asked_len : model.max_position;
+  const uint64_t page_bytes = model.geometry.page_bytes();
+  const uint64_t margin = std::max(kMinMarginBytes, hardware.free_memory_bytes / 10);
+  uint64_t bytes = options.kv_cache_memory_bytes.value;
+  if (bytes == 0 && hardware.free_memory_bytes > margin) bytes = hardware.free_memory_bytes - margin;
+  // More than every slot at full length can never be used.
+  const int64_t per_sequence =
+      BlocksForSequence(model.geometry, wanted_len, scheduler.max_num_batched_tokens);
+  const auto useful_blocks =
+      static_cast<uint64_t>(per_sequence) * static_cast<uint64_t>(scheduler.max_num_seqs);
+  const uint64_t num_blocks = std::min<uint64_t>({bytes / page_bytes, useful_blocks, 1ULL << 30});
+  bytes = num_blocks * page_bytes;
+
+  const int32_t fitting = LargestContext(model.geometry, static_cast<int64_t>(num_blocks), wanted_len,
+                                         scheduler.max_num_batched_tokens);
+  if (fitting < std::min(kMinContext, wanted_len)) {
+    return MakeError(
+        StatusCode::kResourceExhausted,
+        "the KV cache of {:.0f} MiB holds {} tokens of one request; free memory, or give a larger "
+        "--kv-cache-memory ({} bytes hold one block of every layer group)",
+        static_cast<double>(bytes) / kMiB, fitting, page_bytes * model.geometry.groups.size());
+  }
+  if (fitting < wanted_len) {
+    if (asked_len > 0) {
+      return MakeError(
+          StatusCode::kResourceExhausted,
+          "--max-model-len {} needs {:.0f} MiB of KV cache and {:.0f} MiB are there: {} tokens fit",
+          wanted_len, static_cast<double>(per_sequence) * static_cast<double>(page_bytes) / kMiB,
+          static_cast<double>(bytes) / kMiB, fitting);
+    }
+    resolved.notes.push_back(
+        fmt::format("the model's context of {} tokens is shortened to {}: the KV cache of {:.0f} MiB holds "
+                    "no more; a larger "
+                    "--kv-cache-memory lifts this",
+                    wanted_len, fitting, static_cast<double>(bytes) / kMiB));
+  }
+  scheduler.max_model_len = fitting;
+  scheduler.num_blocks = static_cast<int32_t>(num_blocks);
+  resolved.kv_cache_bytes = bytes;
+  return resolved;
+}
+
+}  // namespace firebrick
