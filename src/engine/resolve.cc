@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sched/block_ledger.h"
+
 namespace firebrick {
 namespace {
 
@@ -12,35 +14,7 @@ constexpr uint64_t kMinMarginBytes = 512ULL << 20;
 constexpr int32_t kMinContext = 64;
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// The largest length in [0, upper] whose blocks fit the pool; BlocksForSequence grows with the length.
-int32_t LargestContext(const KvGeometry& geometry, int64_t num_blocks, int32_t upper,
-                       int32_t max_chunk_tokens) {
-  int32_t low = 0;
-  int32_t high = upper;
-  while (low < high) {
-    const int32_t middle = low + (high - low + 1) / 2;
-    if (BlocksForSequence(geometry, middle, max_chunk_tokens) <= num_blocks) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
 }  // namespace
-
-int64_t BlocksForSequence(const KvGeometry& geometry, int64_t num_tokens, int32_t max_chunk_tokens) {
-  int64_t total = 0;
-  for (const KvGroupSpec& group : geometry.groups) {
-    int64_t live = num_tokens;
-    // While a chunk is computed its first token still sees a whole window; block borders cost one block at
-    // each end.
-    if (group.window > 0) live = std::min<int64_t>(live, group.window + max_chunk_tokens + 2L * kBlockTokens);
-    total += (live + kBlockTokens - 1) / kBlockTokens;
-  }
-  return total;
-}
 
 Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const HardwareFacts& hardware,
                                      const ModelFacts& model) {
@@ -64,15 +38,15 @@ Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const Hardwar
   uint64_t bytes = options.kv_cache_memory_bytes.value;
   if (bytes == 0 && hardware.free_memory_bytes > margin) bytes = hardware.free_memory_bytes - margin;
   // More than every slot at full length can never be used.
-  const int64_t per_sequence =
-      BlocksForSequence(model.geometry, wanted_len, scheduler.max_num_batched_tokens);
+  const int64_t per_sequence = PeakBlocks(scheduler.groups, wanted_len);
   const auto useful_blocks =
       static_cast<uint64_t>(per_sequence) * static_cast<uint64_t>(scheduler.max_num_seqs);
   const uint64_t num_blocks = std::min<uint64_t>({bytes / page_bytes, useful_blocks, 1ULL << 30});
   bytes = num_blocks * page_bytes;
 
-  const int32_t fitting = LargestContext(model.geometry, static_cast<int64_t>(num_blocks), wanted_len,
-                                         scheduler.max_num_batched_tokens);
+  scheduler.num_blocks = static_cast<int32_t>(num_blocks);
+  scheduler.max_model_len = wanted_len;
+  const int32_t fitting = MaxPositions(scheduler);
   if (fitting < std::min(kMinContext, wanted_len)) {
     return MakeError(
         StatusCode::kResourceExhausted,
@@ -95,7 +69,6 @@ Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const Hardwar
                     wanted_len, fitting, static_cast<double>(bytes) / kMiB));
   }
   scheduler.max_model_len = fitting;
-  scheduler.num_blocks = static_cast<int32_t>(num_blocks);
   resolved.kv_cache_bytes = bytes;
   return resolved;
 }

@@ -29,9 +29,6 @@ struct ResolvedEngine {
   std::vector<std::string> notes;  // decisions that a user should know, a sentence each
 };
 
-// Pages that one sequence of `num_tokens` tokens holds at most, over all groups.
-int64_t BlocksForSequence(const KvGeometry& geometry, int64_t num_tokens, int32_t max_chunk_tokens);
-
 // kResourceExhausted: not even a short context fits; kInvalidArgument: a flag contradicts the model. Both say
 // what to change.
 Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const HardwareFacts& hardware,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sched/block_ledger.h"
+
 namespace firebrick {
 namespace {
 
@@ -20,19 +22,19 @@ TEST(Resolve, PoolNeverExceedsWhatAllSlotsCanUse) {
   const auto resolved = ResolveEngine(options, {64ULL << 30}, SmallModel());
   ASSERT_TRUE(resolved.ok());
   EXPECT_EQ(resolved->config.scheduler.max_model_len, 4096);
-  EXPECT_EQ(resolved->config.scheduler.num_blocks, 2 * BlocksForSequence(SmallModel().geometry, 4096, 2048));
+  EXPECT_EQ(resolved->config.scheduler.num_blocks, 2 * PeakBlocks(SmallModel().geometry.groups, 4096));
   EXPECT_TRUE(resolved->notes.empty());
 }
 
 TEST(Resolve, ShortensTheContextAndSaysSo) {
   EngineOptions options;
   const ModelFacts model = SmallModel();
-  options.kv_cache_memory_bytes.value = 60 * model.geometry.page_bytes();
+  options.kv_cache_memory_bytes.value = 20 * model.geometry.page_bytes();
   const auto resolved = ResolveEngine(options, {64ULL << 30}, model);
   ASSERT_TRUE(resolved.ok());
   const int32_t length = resolved->config.scheduler.max_model_len;
-  EXPECT_LE(BlocksForSequence(model.geometry, length, 2048), 60);
-  EXPECT_GT(BlocksForSequence(model.geometry, length + 1, 2048), 60);
+  EXPECT_LE(PeakBlocks(model.geometry.groups, length), 20);
+  EXPECT_GT(PeakBlocks(model.geometry.groups, length + 1), 20);
   ASSERT_EQ(resolved->notes.size(), 1U);
 }
 
