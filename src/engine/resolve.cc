@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t kMinMarginBytes = 512ULL << 20;
 // A context below this is of no use to anybody: fail instead of serving it.
 constexpr int32_t kMinContext = 64;
+constexpr uint64_t kMaxBlocks = 1ULL << 30;  // block ids are 32-bit
 constexpr double kMiB = 1024.0 * 1024.0;
 
 }  // namespace
@@ -37,11 +38,14 @@ Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const Hardwar
   const uint64_t margin = std::max(kMinMarginBytes, hardware.free_memory_bytes / 10);
   uint64_t bytes = options.kv_cache_memory_bytes.value;
   if (bytes == 0 && hardware.free_memory_bytes > margin) bytes = hardware.free_memory_bytes - margin;
-  // More than every slot at full length can never be used.
+  // By itself the pool takes no more than every slot at full length can use; a size that was asked for is
+  // kept.
   const int64_t per_sequence = PeakBlocks(scheduler.groups, wanted_len);
   const auto useful_blocks =
       static_cast<uint64_t>(per_sequence) * static_cast<uint64_t>(scheduler.max_num_seqs);
-  const uint64_t num_blocks = std::min<uint64_t>({bytes / page_bytes, useful_blocks, 1ULL << 30});
+  const uint64_t limit =
+      options.kv_cache_memory_bytes.value > 0 ? kMaxBlocks : std::min(useful_blocks, kMaxBlocks);
+  const uint64_t num_blocks = std::min(bytes / page_bytes, limit);
   bytes = num_blocks * page_bytes;
 
   scheduler.num_blocks = static_cast<int32_t>(num_blocks);
