@@ -56,12 +56,25 @@ StepResult RankExecutor::Execute(const StepPlan& plan) {
     if (logits_.size() < batch_.logit_tokens.size() * vocab_size) {
       logits_.resize(batch_.logit_tokens.size() * vocab_size);
     }
-    model_.Forward({ops_, pool_, batch_, store_.geometry(), store_.base(), scratch_, logits_.data()});
-    SampleRows(plan, &result);
+    const Status status =
+        model_.Forward({ops_, pool_, batch_, store_.geometry(), store_.base(), scratch_, logits_.data()});
+    if (status.ok()) {
+      SampleRows(plan, &result);
+    } else {
+      FailRows(plan, status, &result);
+    }
   }
   result.execute_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   return result;
+}
+
+void RankExecutor::FailRows(const StepPlan& plan, const Status& status, StepResult* result) {
+  for (size_t i = 0; i < plan.rows.size(); ++i) {
+    slots_.at(plan.rows[i].slot).failure = status;
+    result->rows[i].slot = plan.rows[i].slot;
+    result->rows[i].status = status;
+  }
 }
 
 void RankExecutor::SampleRows(const StepPlan& plan, StepResult* result) {

@@ -39,6 +39,7 @@ class RankExecutor final : public Executor {
  private:
   void Loop();
   StepResult Execute(const StepPlan& plan);
+  void FailRows(const StepPlan& plan, const Status& status, StepResult* result);
   void SampleRows(const StepPlan& plan, StepResult* result);
   void SampleRow(const StepRow& row, size_t first_logit_row, Sampler& sampler, RowResult* result);
 
