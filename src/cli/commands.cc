@@ -6,6 +6,7 @@ namespace firebrick {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"bench", "Measure speed on this machine", &DeclareBench},
     Command{"doctor", "Show what this machine offers and what is missing", &DeclareDoctor},
     Command{"inspect", "Show what a model file or folder holds", &DeclareInspect},
     Command{"make-model", "Write a model of a named shape with random weights", &DeclareMakeModel},

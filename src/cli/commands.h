@@ -6,6 +6,7 @@
 
 namespace firebrick {
 
+CommandAction DeclareBench(FlagSet* flags);
 CommandAction DeclareDoctor(FlagSet* flags);
 CommandAction DeclareInspect(FlagSet* flags);
 CommandAction DeclareMakeModel(FlagSet* flags);

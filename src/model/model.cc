@@ -49,6 +49,9 @@ Result<std::unique_ptr<Model>> Model::Load(const Checkpoint& checkpoint, const L
 const ModelConfig& Model::config() const { return state_->config; }
 const Digest256& Model::weight_digest() const { return state_->digest; }
 size_t Model::resident_bytes() const { return state_->resident_bytes; }
+size_t Model::step_bytes() const {
+  return state_->resident_bytes - state_->weights.embedding.resident_bytes();
+}
 
 KvGeometry Model::MakeKvGeometry(KvDType dtype) const {
   const ModelConfig& config = state_->config;

@@ -56,6 +56,8 @@ class Model {
   // facts of the configuration that alter the numbers.
   const Digest256& weight_digest() const;
   size_t resident_bytes() const;
+  // Packed weights that every step reads whole: all but an embedding table, of which it reads single rows.
+  size_t step_bytes() const;
 
   // Writes the keys and values of the batch's tokens into their pages and the wanted logits into
   // context.logits. A row's result does not depend on the other rows of the batch. Fails only where memory
