@@ -118,7 +118,9 @@ TEST(Sampler, FiltersKeepExactlyTheirSet) {
           worst = std::max(worst, rank[sampler.Sample(logits, slot)->token]);
         }
         EXPECT_LT(worst, n) << top_k << " " << top_p << " " << min_p;
-        if (n <= 3) EXPECT_EQ(worst + 1, n) << top_k << " " << top_p << " " << min_p;
+        if (n <= 3) {
+          EXPECT_EQ(worst + 1, n) << top_k << " " << top_p << " " << min_p;
+        }
       }
     }
   }

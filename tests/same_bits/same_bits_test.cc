@@ -165,18 +165,18 @@ TEST_P(SameBits, InACrowdAndPreempted) {
   const auto roomy = Start(path(), {});
   const int32_t vocab_size = roomy->loaded.tokenizer.vocab_size();
   std::map<int32_t, Answer> alone;
-  for (int32_t i = 0; i < 16; ++i) alone[i] = Ask(*roomy, Prompt(i, 20 + 9 * i, vocab_size));
+  for (int32_t i = 0; i < 16; ++i) alone[i] = Ask(*roomy, Prompt(i, 20 + 9 * i, vocab_size), 120);
 
   const auto crowd = Start(path(), {.max_num_batched_tokens = 128});
   std::vector<std::shared_ptr<Collector>> sinks;
-  for (int32_t i = 0; i < 16; ++i) sinks.push_back(Submit(*crowd, Prompt(i, 20 + 9 * i, vocab_size), 40));
+  for (int32_t i = 0; i < 16; ++i) sinks.push_back(Submit(*crowd, Prompt(i, 20 + 9 * i, vocab_size), 120));
   for (int32_t i = 0; i < 16; ++i) ExpectSame(alone[i], sinks[static_cast<size_t>(i)]->Wait());
 
   // A pool that holds a quarter of what the crowd wants: somebody is preempted, nobody notices.
   const auto groups = static_cast<int32_t>(crowd->resolved.config.scheduler.groups.size());
   const auto tight = Start(path(), {.num_blocks = 20 * groups});
   sinks.clear();
-  for (int32_t i = 0; i < 16; ++i) sinks.push_back(Submit(*tight, Prompt(i, 20 + 9 * i, vocab_size), 40));
+  for (int32_t i = 0; i < 16; ++i) sinks.push_back(Submit(*tight, Prompt(i, 20 + 9 * i, vocab_size), 120));
   int32_t num_preemptions = 0;
   for (int32_t i = 0; i < 16; ++i) {
     const Answer answer = sinks[static_cast<size_t>(i)]->Wait();
