@@ -1,0 +1,199 @@
+#include "server/openai/openai_api.h"
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "server/openai/answer.h"
+#include "server/openai/call.h"
+#include "server/openai/prompt.h"
+
+namespace firebrick {
+namespace {
+
+// OpenAI's default of the older endpoint; chat takes what is left of the context.
+constexpr int32_t kDefaultCompletionTokens = 16;
+constexpr std::string_view kModelsPath = "/v1/models/";
+
+// An unseeded request differs from its neighbours.
+uint64_t DrawSeed() {
+  thread_local std::mt19937_64 random{(static_cast<uint64_t>(std::random_device{}()) << 32U) ^
+                                      std::random_device{}()};
+  return random();
+}
+
+AnswerHead MakeHead(const ServedModel& model, std::string_view prefix, const GenerationFields& fields) {
+  AnswerHead head;
+  head.id = fmt::format("{}{}", prefix, MakeRequestId());
+  head.created = std::time(nullptr);
+  head.model = fields.model.value_or(model.names.front());
+  head.fingerprint = model.fingerprint;
+  head.wants_logprobs = fields.num_logprobs >= 0;
+  head.wants_usage = fields.include_usage;
+  return head;
+}
+
+std::unique_ptr<AnswerSink> MakeSink(Responder responder, AnswerHead head,
+                                     std::unique_ptr<AnswerFormat> format, bool stream, size_t num_choices) {
+  const auto make = stream ? &MakeStreamSink : &MakeWholeSink;
+  return make(std::move(responder), std::move(head), std::move(format), num_choices);
+}
+
+std::string ModelJson(const ServedModel& model, std::string_view name) {
+  std::string json = R"({"id":)";
+  AppendJsonString(name, &json);
+  json += fmt::format(R"(,"object":"model","created":{},"owned_by":"firebrick","root":)", model.created);
+  AppendJsonString(model.names.front(), &json);
+  json += fmt::format(R"(,"parent":null,"max_model_len":{}}})", model.max_model_len);
+  return json;
+}
+
+}  // namespace
+
+std::vector<Route> OpenAiApi::Routes() {
+  return {
+      {"POST", "/v1/chat/completions",
+       [this](HttpRequest request, Responder responder) {
+         Queue(std::move(request), std::move(responder), &OpenAiApi::Chat);
+       }},
+      {"POST", "/v1/completions",
+       [this](HttpRequest request, Responder responder) {
+         Queue(std::move(request), std::move(responder), &OpenAiApi::Complete);
+       }},
+      {"GET", "/v1/models",
+       [this](const HttpRequest&, Responder responder) { ListModels(std::move(responder)); }},
+      {"GET", "/v1/models/*",
+       [this](const HttpRequest& request, Responder responder) { ShowModel(request, std::move(responder)); }},
+  };
+}
+
+void OpenAiApi::Queue(HttpRequest request, Responder responder, Work work) {
+  if (*parts_.draining) {
+    ApiError error = HttpError(503, "the server is shutting down: send the request to another one");
+    error.retry_after_seconds = 5;
+    return responder.Send(error.ToResponse());
+  }
+  // std::function wants what can be copied.
+  auto job_request = std::make_shared<HttpRequest>(std::move(request));
+  auto job_responder = std::make_shared<Responder>(std::move(responder));
+  std::function<void()> job = [this, job_request, job_responder, work] {
+    if (!job_responder->client_gone()) (this->*work)(*job_request, std::move(*job_responder));
+  };
+  if (!parts_.pool->TryRun(job)) {
+    job_responder->Send(FromStatus(Status(StatusCode::kResourceExhausted,
+                                          "too many requests wait to be read: try again later"))
+                            .ToResponse());
+  }
+}
+
+void OpenAiApi::Chat(const HttpRequest& request, Responder responder) {
+  const ServedModel& model = *parts_.model;
+  ChatBody body;
+  PreparedPrompt prompt;
+  GenerateRequest base;
+  std::optional<ApiError> error = ParseChatBody(request.body, parts_.limits, &body);
+  const GenerationFields& fields = body.fields;
+  if (!error) error = CheckModelName(model, fields);
+  if (!error) error = PrepareChat(model, body, &prompt);
+  if (!error) error = MakeRequest(model, fields, prompt.ids.size(), std::nullopt, &base);
+  if (error) return responder.Send(error->ToResponse());
+  parts_.metrics->ObserveParams(fields.n, base.stop.max_tokens);
+
+  base.sampling.seed = fields.seed ? *fields.seed : DrawSeed();
+  base.prompt = std::move(prompt.ids);
+  std::vector<GenerateRequest> requests;
+  std::vector<ChoicePlan> plans;
+  for (int32_t i = 0; i < fields.n; ++i) {
+    requests.push_back(base);
+    requests.back().sampling.choice = static_cast<uint32_t>(i);
+    plans.emplace_back().caller_stop_ids = fields.stop_token_ids;
+  }
+  Call::Facts facts;
+  facts.engine = parts_.engine;
+  facts.tokenizer = model.tokenizer;
+  facts.wants_logprobs = fields.num_logprobs >= 0;
+  facts.skip_special_tokens = fields.skip_special_tokens;
+  auto sink = MakeSink(std::move(responder), MakeHead(model, "chatcmpl-", fields), MakeChatFormat(),
+                       fields.stream, plans.size());
+  std::make_shared<Call>(facts, std::move(sink), std::move(plans))->Run(std::move(requests));
+}
+
+void OpenAiApi::Complete(const HttpRequest& request, Responder responder) {
+  const ServedModel& model = *parts_.model;
+  CompletionBody body;
+  std::vector<PreparedPrompt> prompts;
+  std::optional<ApiError> error = ParseCompletionBody(request.body, parts_.limits, &body);
+  const GenerationFields& fields = body.fields;
+  if (!error) error = CheckModelName(model, fields);
+  if (!error) error = PrepareCompletion(model, body, &prompts);
+  const bool wants_logprobs = fields.num_logprobs >= 0;
+  std::vector<GenerateRequest> requests;
+  std::vector<ChoicePlan> plans;
+  const uint64_t seed = fields.seed ? *fields.seed : DrawSeed();
+  for (size_t p = 0; p < prompts.size() && !error; ++p) {
+    GenerateRequest base;
+    error = MakeRequest(model, fields, prompts[p].ids.size(), kDefaultCompletionTokens, &base);
+    if (error) break;
+    parts_.metrics->ObserveParams(fields.n, base.stop.max_tokens);
+    ChoicePlan plan;
+    plan.prompt_idx = p;
+    plan.echo = body.echo;
+    plan.caller_stop_ids = fields.stop_token_ids;
+    plan.discard_output = base.stop.max_tokens == 0;
+    base.stop.max_tokens = std::max(1, base.stop.max_tokens);
+    if (body.echo) plan.prompt_text = std::move(prompts[p].text);
+    if (body.echo && wants_logprobs) {
+      plan.prompt = prompts[p].ids;
+      base.sampling.num_prompt_logprobs = fields.num_logprobs;
+    }
+    base.sampling.seed = seed;
+    base.prompt = std::move(prompts[p].ids);
+    for (int32_t i = 0; i < fields.n; ++i) {
+      requests.push_back(base);
+      requests.back().sampling.choice = static_cast<uint32_t>(i);
+      plans.push_back(plan);
+    }
+  }
+  if (error) return responder.Send(error->ToResponse());
+
+  Call::Facts facts;
+  facts.engine = parts_.engine;
+  facts.tokenizer = model.tokenizer;
+  facts.wants_logprobs = wants_logprobs;
+  facts.wants_offsets = wants_logprobs;
+  facts.skip_special_tokens = fields.skip_special_tokens;
+  auto sink = MakeSink(std::move(responder), MakeHead(model, "cmpl-", fields), MakeCompletionFormat(),
+                       fields.stream, plans.size());
+  std::make_shared<Call>(facts, std::move(sink), std::move(plans))->Run(std::move(requests));
+}
+
+void OpenAiApi::ListModels(Responder responder) {
+  HttpResponse response;
+  response.body = R"({"object":"list","data":[)";
+  for (size_t i = 0; i < parts_.model->names.size(); ++i) {
+    if (i > 0) response.body.push_back(',');
+    response.body += ModelJson(*parts_.model, parts_.model->names[i]);
+  }
+  response.body += "]}";
+  responder.Send(std::move(response));
+}
+
+// A model's name may hold slashes: everything after the path is the name.
+void OpenAiApi::ShowModel(const HttpRequest& request, Responder responder) {
+  GenerationFields fields;
+  fields.model = request.path.substr(kModelsPath.size());
+  if (const std::optional<ApiError> error = CheckModelName(*parts_.model, fields)) {
+    return responder.Send(error->ToResponse());
+  }
+  HttpResponse response;
+  response.body = ModelJson(*parts_.model, *fields.model);
+  responder.Send(std::move(response));
+}
+
+}  // namespace firebrick
