@@ -79,9 +79,7 @@ ServerMetrics::~ServerMetrics() = default;
 EngineObservers ServerMetrics::Observers() {
   Families* families = families_.get();
   EngineObservers observers;
-  observers.time_to_first_token = [families](double seconds) {
-    families->ttft->Observe(seconds);
-  };
+  observers.time_to_first_token = [families](double seconds) { families->ttft->Observe(seconds); };
   observers.inter_token = [families](double seconds) { families->gap->Observe(seconds); };
   observers.finished = [families](const TokenDelta& last) {
     const Timings& timings = last.timings;

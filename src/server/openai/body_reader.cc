@@ -67,7 +67,8 @@ MaybeError ConvertObject(const BodyField& field, const simdjson::dom::object& ob
   *out = Json::object();
   for (const auto& [key, member] : object) {
     if (out->size() == kMaxMembers) {
-      return BadField(field.name, fmt::format("an object in '{}' has more than {} members", field.name, kMaxMembers));
+      return BadField(field.name,
+                      fmt::format("an object in '{}' has more than {} members", field.name, kMaxMembers));
     }
     if (!IsValidUtf8(key)) return NotUtf8(field.name);
     Json converted;

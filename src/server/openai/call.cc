@@ -105,17 +105,14 @@ AnswerPiece Call::MakePiece(size_t index, const TokenDelta& delta) {
     choice.begun = true;
     if (choice.plan.echo) AddEcho(&choice, delta, &piece);
   }
-  if (!choice.plan.discard_output) {
-    piece.text += delta.text;
-    if (facts_.wants_logprobs) {
-      for (size_t i = 0; i < delta.tokens.size() && i < delta.logprobs.size(); ++i) {
-        piece.logprobs.push_back(MakeLogprob(&choice, delta.tokens[i], &delta.logprobs[i]));
-      }
+  piece.text += delta.text;
+  if (facts_.wants_logprobs) {
+    for (size_t i = 0; i < delta.tokens.size() && i < delta.logprobs.size(); ++i) {
+      piece.logprobs.push_back(MakeLogprob(&choice, delta.tokens[i], &delta.logprobs[i]));
     }
   }
   if (!delta.finish) return piece;
-  piece.finish_reason =
-      delta.finish == FinishReason::kLength || choice.plan.discard_output ? "length" : "stop";
+  piece.finish_reason = delta.finish == FinishReason::kLength ? "length" : "stop";
   if (piece.finish_reason == "length") return piece;
   if (!delta.matched_stop_string.empty()) {
     piece.stop_reason = delta.matched_stop_string;
@@ -166,7 +163,7 @@ Usage Call::TotalUsage() const {
   Usage total;
   std::vector<std::optional<int32_t>> cached;
   for (const Choice& choice : choices_) {
-    if (!choice.plan.discard_output) total.completion_tokens += choice.usage.completion_tokens;
+    total.completion_tokens += choice.usage.completion_tokens;
     if (cached.size() <= choice.plan.prompt_idx) cached.resize(choice.plan.prompt_idx + 1);
     std::optional<int32_t>& least = cached[choice.plan.prompt_idx];
     if (!least) total.prompt_tokens += choice.usage.prompt_tokens;

@@ -22,7 +22,6 @@ class Tokenizer;
 struct ChoicePlan {
   size_t prompt_idx = 0;        // choices of one prompt are counted once in usage.prompt_tokens
   bool echo = false;            // the prompt is the beginning of the text
-  bool discard_output = false;  // max_tokens 0: the engine makes one token, which nobody sees
   std::string prompt_text;      // where echo
   std::vector<int32_t> prompt;  // where echo and logprobs
   std::vector<int32_t> caller_stop_ids;

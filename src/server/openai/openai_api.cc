@@ -10,9 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "server/openai/answer.h"
-#include "server/openai/call.h"
-#include "server/openai/prompt.h"
 
 namespace firebrick {
 namespace {
@@ -37,12 +34,6 @@ AnswerHead MakeHead(const ServedModel& model, std::string_view prefix, const Gen
   head.wants_logprobs = fields.num_logprobs >= 0;
   head.wants_usage = fields.include_usage;
   return head;
-}
-
-std::unique_ptr<AnswerSink> MakeSink(Responder responder, AnswerHead head,
-                                     std::unique_ptr<AnswerFormat> format, bool stream, size_t num_choices) {
-  const auto make = stream ? &MakeStreamSink : &MakeWholeSink;
-  return make(std::move(responder), std::move(head), std::move(format), num_choices);
 }
 
 std::string ModelJson(const ServedModel& model, std::string_view name) {
@@ -103,7 +94,6 @@ void OpenAiApi::Chat(const HttpRequest& request, Responder responder) {
   if (!error) error = PrepareChat(model, body, &prompt);
   if (!error) error = MakeRequest(model, fields, prompt.ids.size(), std::nullopt, &base);
   if (error) return responder.Send(error->ToResponse());
-  parts_.metrics->ObserveParams(fields.n, base.stop.max_tokens);
 
   base.sampling.seed = fields.seed ? *fields.seed : DrawSeed();
   base.prompt = std::move(prompt.ids);
@@ -114,62 +104,70 @@ void OpenAiApi::Chat(const HttpRequest& request, Responder responder) {
     requests.back().sampling.choice = static_cast<uint32_t>(i);
     plans.emplace_back().caller_stop_ids = fields.stop_token_ids;
   }
-  Call::Facts facts;
-  facts.engine = parts_.engine;
-  facts.tokenizer = model.tokenizer;
-  facts.wants_logprobs = fields.num_logprobs >= 0;
-  facts.skip_special_tokens = fields.skip_special_tokens;
-  auto sink = MakeSink(std::move(responder), MakeHead(model, "chatcmpl-", fields), MakeChatFormat(),
-                       fields.stream, plans.size());
-  std::make_shared<Call>(facts, std::move(sink), std::move(plans))->Run(std::move(requests));
+  Run(std::move(responder), MakeHead(model, "chatcmpl-", fields), MakeChatFormat(), fields, false,
+      std::move(requests), std::move(plans));
 }
 
 void OpenAiApi::Complete(const HttpRequest& request, Responder responder) {
   const ServedModel& model = *parts_.model;
   CompletionBody body;
   std::vector<PreparedPrompt> prompts;
+  std::vector<GenerateRequest> requests;
+  std::vector<ChoicePlan> plans;
   std::optional<ApiError> error = ParseCompletionBody(request.body, parts_.limits, &body);
   const GenerationFields& fields = body.fields;
   if (!error) error = CheckModelName(model, fields);
   if (!error) error = PrepareCompletion(model, body, &prompts);
-  const bool wants_logprobs = fields.num_logprobs >= 0;
-  std::vector<GenerateRequest> requests;
-  std::vector<ChoicePlan> plans;
   const uint64_t seed = fields.seed ? *fields.seed : DrawSeed();
   for (size_t p = 0; p < prompts.size() && !error; ++p) {
-    GenerateRequest base;
-    error = MakeRequest(model, fields, prompts[p].ids.size(), kDefaultCompletionTokens, &base);
-    if (error) break;
-    parts_.metrics->ObserveParams(fields.n, base.stop.max_tokens);
-    ChoicePlan plan;
-    plan.prompt_idx = p;
-    plan.echo = body.echo;
-    plan.caller_stop_ids = fields.stop_token_ids;
-    plan.discard_output = base.stop.max_tokens == 0;
-    base.stop.max_tokens = std::max(1, base.stop.max_tokens);
-    if (body.echo) plan.prompt_text = std::move(prompts[p].text);
-    if (body.echo && wants_logprobs) {
-      plan.prompt = prompts[p].ids;
-      base.sampling.num_prompt_logprobs = fields.num_logprobs;
-    }
-    base.sampling.seed = seed;
-    base.prompt = std::move(prompts[p].ids);
-    for (int32_t i = 0; i < fields.n; ++i) {
-      requests.push_back(base);
-      requests.back().sampling.choice = static_cast<uint32_t>(i);
-      plans.push_back(plan);
-    }
+    error = AddCompletionChoices(body, p, std::move(prompts[p]), seed, &requests, &plans);
   }
   if (error) return responder.Send(error->ToResponse());
+  Run(std::move(responder), MakeHead(model, "cmpl-", fields), MakeCompletionFormat(), fields, true,
+      std::move(requests), std::move(plans));
+}
 
+std::optional<ApiError> OpenAiApi::AddCompletionChoices(const CompletionBody& body, size_t prompt_idx,
+                                                        PreparedPrompt prompt, uint64_t seed,
+                                                        std::vector<GenerateRequest>* requests,
+                                                        std::vector<ChoicePlan>* plans) const {
+  const GenerationFields& fields = body.fields;
+  GenerateRequest base;
+  if (auto error = MakeRequest(*parts_.model, fields, prompt.ids.size(), kDefaultCompletionTokens, &base))
+    return error;
+  base.sampling.seed = seed;
+  ChoicePlan plan;
+  plan.prompt_idx = prompt_idx;
+  plan.echo = body.echo;
+  plan.caller_stop_ids = fields.stop_token_ids;
+  if (body.echo) plan.prompt_text = std::move(prompt.text);
+  if (body.echo && fields.num_logprobs >= 0) {
+    plan.prompt = prompt.ids;
+    base.sampling.num_prompt_logprobs = fields.num_logprobs;
+  }
+  base.prompt = std::move(prompt.ids);
+  for (int32_t i = 0; i < fields.n; ++i) {
+    requests->push_back(base);
+    requests->back().sampling.choice = static_cast<uint32_t>(i);
+    plans->push_back(plan);
+  }
+  return std::nullopt;
+}
+
+void OpenAiApi::Run(Responder responder, AnswerHead head, std::unique_ptr<AnswerFormat> format,
+                    const GenerationFields& fields, bool wants_offsets, std::vector<GenerateRequest> requests,
+                    std::vector<ChoicePlan> plans) {
+  for (const GenerateRequest& request : requests) {
+    if (request.sampling.choice == 0) parts_.metrics->ObserveParams(fields.n, request.stop.max_tokens);
+  }
   Call::Facts facts;
   facts.engine = parts_.engine;
-  facts.tokenizer = model.tokenizer;
-  facts.wants_logprobs = wants_logprobs;
-  facts.wants_offsets = wants_logprobs;
+  facts.tokenizer = parts_.model->tokenizer;
+  facts.wants_logprobs = fields.num_logprobs >= 0;
+  facts.wants_offsets = facts.wants_logprobs && wants_offsets;
   facts.skip_special_tokens = fields.skip_special_tokens;
-  auto sink = MakeSink(std::move(responder), MakeHead(model, "cmpl-", fields), MakeCompletionFormat(),
-                       fields.stream, plans.size());
+  const auto make_sink = fields.stream ? &MakeStreamSink : &MakeWholeSink;
+  auto sink = make_sink(std::move(responder), std::move(head), std::move(format), plans.size());
   std::make_shared<Call>(facts, std::move(sink), std::move(plans))->Run(std::move(requests));
 }
 

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/engine.h"
 #include "server/metrics.h"
+#include "server/openai/answer.h"
 #include "server/openai/body.h"
+#include "server/openai/call.h"
+#include "server/openai/prompt.h"
 #include "server/routes.h"
 #include "server/served_model.h"
 #include "server/work_pool.h"
@@ -37,6 +43,14 @@ class OpenAiApi {
   // On a pool thread.
   void Chat(const HttpRequest& request, Responder responder);
   void Complete(const HttpRequest& request, Responder responder);
+  // One prompt's choices, appended.
+  std::optional<ApiError> AddCompletionChoices(const CompletionBody& body, size_t prompt_idx,
+                                               PreparedPrompt prompt, uint64_t seed,
+                                               std::vector<GenerateRequest>* requests,
+                                               std::vector<ChoicePlan>* plans) const;
+  void Run(Responder responder, AnswerHead head, std::unique_ptr<AnswerFormat> format,
+           const GenerationFields& fields, bool wants_offsets, std::vector<GenerateRequest> requests,
+           std::vector<ChoicePlan> plans);
   void ListModels(Responder responder);
   void ShowModel(const HttpRequest& request, Responder responder);
 
