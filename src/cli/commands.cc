@@ -11,6 +11,8 @@ constexpr std::array kCommands = {
     Command{"inspect", "Show what a model file or folder holds", &DeclareInspect},
     Command{"make-model", "Write a model of a named shape with random weights", &DeclareMakeModel},
     Command{"pull", "Download a model from a hub into the shared cache", &DeclarePull},
+    Command{"run", "Chat in the terminal, or answer once", &DeclareRun},
+    Command{"serve", "Serve a model through the OpenAI API", &DeclareServe},
     Command{"template", "Show the prompt that a chat request becomes", &DeclareTemplate},
 };
 

@@ -11,6 +11,8 @@ CommandAction DeclareDoctor(FlagSet* flags);
 CommandAction DeclareInspect(FlagSet* flags);
 CommandAction DeclareMakeModel(FlagSet* flags);
 CommandAction DeclarePull(FlagSet* flags);
+CommandAction DeclareRun(FlagSet* flags);
+CommandAction DeclareServe(FlagSet* flags);
 CommandAction DeclareTemplate(FlagSet* flags);
 
 }  // namespace firebrick

@@ -68,15 +68,15 @@ std::string NameOfPath(const std::string& path) {
   return std::filesystem::is_directory(parts) ? parts.filename().string() : parts.stem().string();
 }
 
-}  // namespace
-
-std::vector<uint8_t> KeyRootOf(const LoadedModel& loaded) {
-  const Digest256& digest = loaded.model->weight_digest();
+std::vector<uint8_t> KeyRootOf(const Model& model, KvDType kv_dtype) {
+  const Digest256& digest = model.weight_digest();
   std::vector<uint8_t> root(digest.begin(), digest.end());
   for (const char c : kNumericsId) root.push_back(static_cast<uint8_t>(c));
-  root.push_back(static_cast<uint8_t>(loaded.kv_dtype));
+  root.push_back(static_cast<uint8_t>(kv_dtype));
   return root;
 }
+
+}  // namespace
 
 Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   ASSIGN_OR_RETURN(const Ops* ops, ResolveOps(options.isa.value));
@@ -107,8 +107,10 @@ Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
                      .chat_template = {},
                      .bos_text = {},
                      .eos_text = {},
-                     .end_ids = {}};
+                     .end_ids = {},
+                     .key_root = {}};
   loaded.end_ids = EndIds(loaded.model->config(), loaded.tokenizer);
+  loaded.key_root = KeyRootOf(*loaded.model, kv_dtype);
   RETURN_IF_ERROR(LoadTemplate(checkpoint, &loaded));
   return loaded;
 }
@@ -126,7 +128,7 @@ Result<std::unique_ptr<ModelSession>> StartSession(LoadedModel loaded, const Eng
   ASSIGN_OR_RETURN(const MemoryFacts memory, ReadMemoryFacts());
   const ModelFacts facts{.max_position = loaded.model->config().max_position,
                          .geometry = loaded.model->MakeKvGeometry(loaded.kv_dtype),
-                         .key_root = KeyRootOf(loaded)};
+                         .key_root = loaded.key_root};
   ASSIGN_OR_RETURN(ResolvedEngine resolved, ResolveEngine(options, {memory.available_bytes}, facts));
   for (const std::string& note : resolved.notes) FB_LOG_WARN("{}", note);
   auto session =

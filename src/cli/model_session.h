@@ -32,6 +32,7 @@ struct LoadedModel {
   std::optional<ChatTemplate> chat_template;  // absent: a base model
   std::string bos_text, eos_text;             // what the template calls bos_token and eos_token
   std::vector<int32_t> end_ids;               // ids that end an answer
+  std::vector<uint8_t> key_root;  // arithmetic, weights, KV format: KV of different roots never meets
 };
 
 // Resolves MODEL, maps it, packs it (a progress bar on a terminal unless `quiet`), reads tokenizer and
@@ -51,8 +52,5 @@ Result<std::unique_ptr<ModelSession>> StartSession(LoadedModel loaded, const Eng
 // The executor alone, for measurements below the engine.
 Result<std::unique_ptr<RankExecutor>> StartExecutor(const LoadedModel& loaded, int32_t num_blocks,
                                                     int32_t num_slots);
-
-// Root of the prefix keys: arithmetic, weights and KV format. KV of different roots never meets.
-std::vector<uint8_t> KeyRootOf(const LoadedModel& loaded);
 
 }  // namespace firebrick

@@ -74,6 +74,7 @@ Result<ResolvedEngine> ResolveEngine(const EngineOptions& options, const Hardwar
   }
   scheduler.max_model_len = fitting;
   resolved.kv_cache_bytes = bytes;
+  resolved.kv_tokens = static_cast<int64_t>(num_blocks) * fitting / PeakBlocks(scheduler.groups, fitting);
   return resolved;
 }
 

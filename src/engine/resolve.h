@@ -26,6 +26,7 @@ struct ModelFacts {
 struct ResolvedEngine {
   EngineConfig config;
   uint64_t kv_cache_bytes = 0;
+  int64_t kv_tokens = 0;           // that the pool holds, in requests of the full length
   std::vector<std::string> notes;  // decisions that a user should know, a sentence each
 };
 
