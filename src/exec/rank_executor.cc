@@ -1,8 +1,17 @@
 #include "exec/rank_executor.h"
 
+#include <algorithm>
+
 #include "exec/batch_builder.h"
 
 namespace firebrick {
+namespace {
+
+// Logits held at once: enough for a step of 64 sequences; prompt log-probabilities want thousands of rows and
+// get them in turns (128k tokens x 2048 rows would be 1 GiB).
+constexpr int64_t kLogitRows = 64;
+
+}  // namespace
 
 RankExecutor::RankExecutor(const Model& model, const Ops& ops, ThreadPool& pool, KvStore store,
                            Options options)
@@ -50,19 +59,9 @@ StepResult RankExecutor::Execute(const StepPlan& plan) {
   StepResult result;
   result.step_id = plan.step_id;
   result.rows.resize(plan.rows.size());
+  for (size_t i = 0; i < plan.rows.size(); ++i) result.rows[i].slot = plan.rows[i].slot;
   if (!plan.rows.empty()) {
-    BuildInputBatch(plan, slots_, static_cast<int32_t>(store_.geometry().groups.size()), &batch_);
-    const auto vocab_size = static_cast<size_t>(model_.config().vocab_size);
-    if (logits_.size() < batch_.logit_tokens.size() * vocab_size) {
-      logits_.resize(batch_.logit_tokens.size() * vocab_size);
-    }
-    const Status status =
-        model_.Forward({ops_, pool_, batch_, store_.geometry(), store_.base(), scratch_, logits_.data()});
-    if (status.ok()) {
-      SampleRows(plan, &result);
-    } else {
-      FailRows(plan, status, &result);
-    }
+    if (const Status status = ComputeRows(plan, &result); !status.ok()) FailRows(plan, status, &result);
   }
   result.execute_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
@@ -72,60 +71,83 @@ StepResult RankExecutor::Execute(const StepPlan& plan) {
 void RankExecutor::FailRows(const StepPlan& plan, const Status& status, StepResult* result) {
   for (size_t i = 0; i < plan.rows.size(); ++i) {
     slots_.at(plan.rows[i].slot).failure = status;
-    result->rows[i].slot = plan.rows[i].slot;
     result->rows[i].status = status;
   }
 }
 
-void RankExecutor::SampleRows(const StepPlan& plan, StepResult* result) {
-  first_logit_rows_.clear();
-  size_t next = 0;
-  for (const StepRow& row : plan.rows) {
-    first_logit_rows_.push_back(next);
-    next += row.wants_prompt_logprobs ? static_cast<size_t>(row.num_tokens) : (row.wants_token ? 1 : 0);
+Status RankExecutor::ComputeRows(const StepPlan& plan, StepResult* result) {
+  BuildInputBatch(plan, slots_, static_cast<int32_t>(store_.geometry().groups.size()), &batch_);
+  ListWantedTokens(plan, result);
+  const ForwardContext context{ops_, pool_, batch_, store_.geometry(), store_.base(), scratch_};
+  RETURN_IF_ERROR(model_.Forward(context));
+
+  const auto vocab_size = static_cast<size_t>(model_.config().vocab_size);
+  const auto num_wanted = static_cast<int64_t>(wanted_.size());
+  logits_.resize(
+      std::max(logits_.size(), static_cast<size_t>(std::min(num_wanted, kLogitRows)) * vocab_size));
+  for (int64_t first = 0; first < num_wanted; first += kLogitRows) {
+    const int64_t count = std::min(kLogitRows, num_wanted - first);
+    RETURN_IF_ERROR(model_.Logits(context, {first, first + count}, logits_.data()));
+    const auto for_each = [&](auto&& act) {
+      pool_.ParallelForChunks(count, 1, [&](int64_t begin, int64_t end, int32_t thread) {
+        for (int64_t i = begin; i < end; ++i) {
+          const WantedToken& wanted = wanted_[static_cast<size_t>(first + i)];
+          act(plan.rows[wanted.row], wanted.token_in_row,
+              logits_.data() + static_cast<size_t>(i) * vocab_size, samplers_[static_cast<size_t>(thread)],
+              &result->rows[wanted.row]);
+        }
+      });
+    };
+    // Scores first: sampling lengthens the token list that they read.
+    for_each([&](const StepRow& row, int32_t token, const float* logits, Sampler& sampler, RowResult* out) {
+      if (row.wants_prompt_logprobs) ScorePrompt(row, token, logits, sampler, out);
+    });
+    for_each([&](const StepRow& row, int32_t token, const float* logits, Sampler& sampler, RowResult* out) {
+      if (row.wants_token && token + 1 == row.num_tokens) SampleRow(row, logits, sampler, out);
+    });
   }
-  pool_.ParallelFor(static_cast<int64_t>(plan.rows.size()), [&](int64_t begin, int64_t end, int32_t thread) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto at = static_cast<size_t>(i);
-      SampleRow(plan.rows[at], first_logit_rows_[at], samplers_[static_cast<size_t>(thread)],
-                &result->rows[at]);
-    }
-  });
+  return OkStatus();
 }
 
-void RankExecutor::SampleRow(const StepRow& row, size_t first_logit_row, Sampler& sampler,
-                             RowResult* result) {
-  SlotState& slot = slots_.at(row.slot);
-  result->slot = row.slot;
-  const auto vocab_size = static_cast<size_t>(model_.config().vocab_size);
-  const auto logits_of = [&](size_t logit_row) {
-    return std::span<const float>(logits_.data() + logit_row * vocab_size, vocab_size);
-  };
-  size_t last = first_logit_row;
-  if (row.wants_prompt_logprobs) {
-    last += static_cast<size_t>(row.num_tokens) - 1;
-    for (int32_t i = 0; i < row.num_tokens; ++i) {
-      const int32_t next = row.first_position + i + 1;
-      if (next >= slot.num_prompt_tokens) break;
-      result->prompt_logprobs.push_back(sampler.Logprob(logits_of(first_logit_row + static_cast<size_t>(i)),
-                                                        slot.tokens[static_cast<size_t>(next)],
-                                                        slot.sampling.num_prompt_logprobs));
+void RankExecutor::ListWantedTokens(const StepPlan& plan, StepResult* result) {
+  wanted_.clear();
+  for (size_t i = 0; i < plan.rows.size(); ++i) {
+    const StepRow& row = plan.rows[i];
+    if (row.wants_prompt_logprobs) {
+      for (int32_t token = 0; token < row.num_tokens; ++token) wanted_.push_back({i, token});
+      const int32_t num_scored =
+          std::min(row.num_tokens, slots_.at(row.slot).num_prompt_tokens - 1 - row.first_position);
+      result->rows[i].prompt_logprobs.resize(static_cast<size_t>(std::max(num_scored, 0)));
+    } else if (row.wants_token) {
+      wanted_.push_back({i, row.num_tokens - 1});
     }
   }
-  if (!row.wants_token) return;
-  if (!slot.failure.ok()) {
-    result->status = slot.failure;
-    return;
-  }
-  auto sampled = sampler.Sample(logits_of(last), slot);
-  if (!sampled.ok()) {
+}
+
+void RankExecutor::ScorePrompt(const StepRow& row, int32_t token_in_row, const float* logits,
+                               Sampler& sampler, RowResult* result) {
+  const auto at = static_cast<size_t>(token_in_row);
+  if (at >= result->prompt_logprobs.size()) return;
+  const SlotState& slot = slots_.at(row.slot);
+  const auto vocab_size = static_cast<size_t>(model_.config().vocab_size);
+  result->prompt_logprobs[at] =
+      sampler.Logprob({logits, vocab_size}, slot.tokens[static_cast<size_t>(row.first_position) + at + 1],
+                      slot.sampling.num_prompt_logprobs);
+}
+
+void RankExecutor::SampleRow(const StepRow& row, const float* logits, Sampler& sampler, RowResult* result) {
+  SlotState& slot = slots_.at(row.slot);
+  if (slot.failure.ok()) {
+    auto sampled = sampler.Sample({logits, static_cast<size_t>(model_.config().vocab_size)}, slot);
+    if (sampled.ok()) {
+      result->token = sampled->token;
+      result->logprob = std::move(sampled->logprob);
+      slot.AppendOutput(result->token);
+      return;
+    }
     slot.failure = sampled.status();
-    result->status = slot.failure;
-    return;
   }
-  result->token = sampled->token;
-  result->logprob = std::move(sampled->logprob);
-  slot.AppendOutput(result->token);
+  result->status = slot.failure;
 }
 
 }  // namespace firebrick

@@ -39,9 +39,19 @@ class RankExecutor final : public Executor {
  private:
   void Loop();
   StepResult Execute(const StepPlan& plan);
+  Status ComputeRows(const StepPlan& plan, StepResult* result);
   void FailRows(const StepPlan& plan, const Status& status, StepResult* result);
-  void SampleRows(const StepPlan& plan, StepResult* result);
-  void SampleRow(const StepRow& row, size_t first_logit_row, Sampler& sampler, RowResult* result);
+
+  // A token whose logits are wanted; in the order of InputBatch::logit_tokens.
+  struct WantedToken {
+    size_t row = 0;  // of the plan
+    int32_t token_in_row = 0;
+  };
+  void ListWantedTokens(const StepPlan& plan, StepResult* result);
+  // logits: of this token, [vocab_size].
+  void ScorePrompt(const StepRow& row, int32_t token_in_row, const float* logits, Sampler& sampler,
+                   RowResult* result);
+  void SampleRow(const StepRow& row, const float* logits, Sampler& sampler, RowResult* result);
 
   const Model& model_;
   const Ops& ops_;
@@ -51,9 +61,9 @@ class RankExecutor final : public Executor {
   SlotTable slots_;
   InputBatch batch_;
   ForwardScratch scratch_;
-  std::vector<float> logits_;             // [wanted rows of the step][vocab_size]
-  std::vector<Sampler> samplers_;         // one per pool thread
-  std::vector<size_t> first_logit_rows_;  // of each plan row
+  std::vector<WantedToken> wanted_;
+  std::vector<float> logits_;      // [kLogitRows or fewer][vocab_size]
+  std::vector<Sampler> samplers_;  // one per pool thread
 
   BoundedQueue<StepPlan> plans_;
   BoundedQueue<StepResult> results_;

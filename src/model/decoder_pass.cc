@@ -56,7 +56,7 @@ Status DecoderPass::Run() {
   FillRopes();
   Embed();
   for (int32_t layer = 0; layer < config_.num_layers; ++layer) RETURN_IF_ERROR(RunLayer(layer));
-  return RunOutput();
+  return OkStatus();
 }
 
 void DecoderPass::CutWork() {
@@ -238,21 +238,19 @@ Status DecoderPass::RunFeedForward(const DecoderLayer& layer) {
   return OkStatus();
 }
 
-Status DecoderPass::RunOutput() {
-  const std::vector<int32_t>& tokens = context_.batch.logit_tokens;
-  const auto num_rows = static_cast<int64_t>(tokens.size());
-  if (num_rows == 0) return OkStatus();
-  RETURN_IF_ERROR(buffers_.input.Reshape(num_rows, hidden_, weights_.output.Needs(ops_)));
-  pool_.ParallelFor(num_rows, [&](int64_t begin, int64_t end, int32_t) {
+Status DecoderPass::Logits(IndexRange rows, float* logits) {
+  const int32_t* tokens = context_.batch.logit_tokens.data() + rows.begin;
+  RETURN_IF_ERROR(buffers_.input.Reshape(rows.size(), hidden_, weights_.output.Needs(ops_)));
+  pool_.ParallelFor(rows.size(), [&](int64_t begin, int64_t end, int32_t) {
     float* normed = buffers_.normed.data();
     for (int64_t row = begin; row < end; ++row) {
-      const float* residual = buffers_.residual.data() + tokens[static_cast<size_t>(row)] * hidden_;
+      const float* residual = buffers_.residual.data() + tokens[row] * hidden_;
       ops_.rms_norm(residual, hidden_, 1, hidden_, weights_.final_norm.data(), config_.norm_eps,
                     normed + row * hidden_, hidden_);
     }
     ops_.prepare_activation(normed, hidden_, {begin, end}, &buffers_.input);
   });
-  weights_.output.Run(ops_, pool_, buffers_.input, context_.logits, config_.vocab_size);
+  weights_.output.Run(ops_, pool_, buffers_.input, logits, config_.vocab_size);
   return OkStatus();
 }
 

@@ -18,6 +18,8 @@ class DecoderPass {
   DecoderPass(const ModelConfig& config, const DecoderWeights& weights, const ForwardContext& context,
               ForwardBuffers& buffers);
   Status Run();
+  // After Run: logits of some of the tokens that want them.
+  Status Logits(IndexRange rows, float* logits);
 
  private:
   Status Reserve();
@@ -30,7 +32,6 @@ class DecoderPass {
   void RotateSpan(const DecoderLayer& layer, int32_t index, const TokenSpan& span) const;
   void Attend(int32_t index, LayerKvPlace place);
   Status RunFeedForward(const DecoderLayer& layer);
-  Status RunOutput();
   // branch (normed by post_norm where there is one) is added to the residual, for the rows [begin, end).
   void AddBranch(const std::vector<float>& post_norm, int64_t begin, int64_t end);
   // buffers_.input = the RMS norm of the residual of `tokens`, prepared for `reader`.

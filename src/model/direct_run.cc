@@ -87,7 +87,10 @@ Status RunDirect(const Model& model, const Ops& ops, ThreadPool& pool, std::span
   for (int32_t done = 0; done < longest; done += std::min(options.chunk, longest - done)) {
     FillBatch(lists, tables, done, options.chunk, batch);
     logits.resize(batch.logit_tokens.size() * vocab);
-    RETURN_IF_ERROR(model.Forward({ops, pool, batch, geometry, arena.data(), scratch, logits.data()}));
+    const ForwardContext context{ops, pool, batch, geometry, arena.data(), scratch};
+    RETURN_IF_ERROR(model.Forward(context));
+    RETURN_IF_ERROR(
+        model.Logits(context, {0, static_cast<int64_t>(batch.logit_tokens.size())}, logits.data()));
     size_t row = 0;
     for (size_t list = 0; list < lists.size(); ++list) {
       if (!lists[list].wanted) continue;

@@ -22,7 +22,6 @@ struct ForwardContext {
   const KvGeometry& kv_geometry;
   std::byte* kv_arena;  // page b starts at kv_arena + b * kv_geometry.page_bytes()
   ForwardScratch& scratch;
-  float* logits;  // [batch.logit_tokens.size()][vocab_size]
 };
 
 }  // namespace firebrick

@@ -66,4 +66,10 @@ Status Model::Forward(const ForwardContext& context) const {
   return DecoderPass(state_->config, state_->weights, context, *context.scratch.buffers_).Run();
 }
 
+Status Model::Logits(const ForwardContext& context, IndexRange rows, float* logits) const {
+  if (rows.size() == 0) return OkStatus();
+  return DecoderPass(state_->config, state_->weights, context, *context.scratch.buffers_)
+      .Logits(rows, logits);
+}
+
 }  // namespace firebrick

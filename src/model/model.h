@@ -9,6 +9,7 @@
 
 #include "base/checksum.h"
 #include "base/status.h"
+#include "device/thread_pool.h"
 #include "kernels/kv_view.h"
 #include "model/forward_context.h"
 #include "model/model_config.h"
@@ -59,10 +60,13 @@ class Model {
   // Packed weights that every step reads whole: all but an embedding table, of which it reads single rows.
   size_t step_bytes() const;
 
-  // Writes the keys and values of the batch's tokens into their pages and the wanted logits into
-  // context.logits. A row's result does not depend on the other rows of the batch. Fails only where memory
-  // for the scratch runs out (kResourceExhausted); then nothing has been computed.
+  // Writes the keys and values of the batch's tokens into their pages and keeps their hidden states in
+  // context.scratch, for Logits. A row's result does not depend on the other rows of the batch. Fails only
+  // where memory for the scratch runs out (kResourceExhausted); then nothing has been computed.
   Status Forward(const ForwardContext& context) const;
+  // After Forward of the same context: the logits of batch.logit_tokens[rows.begin, rows.end), so that a
+  // caller who wants many rows holds few. logits: [rows.size()][vocab_size].
+  Status Logits(const ForwardContext& context, IndexRange rows, float* logits) const;
 
  private:
   struct State;

@@ -19,7 +19,8 @@ namespace {
 
 struct Answer {
   std::vector<int32_t> tokens;
-  std::vector<float> logprobs;  // of the whole vocabulary for each token, best first
+  std::vector<float> prompt_logprobs;  // of prompt tokens 1, 2, ...
+  std::vector<float> logprobs;         // of the whole vocabulary for each token, best first
   int32_t cached_tokens = 0;
   int32_t num_preemptions = 0;
   Status error;
@@ -37,6 +38,8 @@ class Collector final : public TokenSink {
         answer_.logprobs.push_back(value);
       }
     }
+    for (const TokenLogprob& logprob : delta.prompt_logprobs)
+      answer_.prompt_logprobs.push_back(logprob.logprob);
     if (!delta.finish) return;
     answer_.error = delta.error;
     answer_.cached_tokens = delta.usage.cached_tokens;
@@ -111,13 +114,14 @@ std::vector<int32_t> Prompt(int32_t seed, int32_t length, int32_t vocab_size) {
 }
 
 std::shared_ptr<Collector> Submit(ModelSession& session, const std::vector<int32_t>& prompt,
-                                  int32_t max_tokens) {
+                                  int32_t max_tokens, int32_t num_prompt_logprobs = -1) {
   GenerateRequest request;
   request.id = session.engine->NewRequestId();
   request.prompt = prompt;
   request.sampling.temperature = 0.8F;
   request.sampling.seed = 7;
   request.sampling.num_logprobs = 64;
+  request.sampling.num_prompt_logprobs = num_prompt_logprobs;
   request.stop.max_tokens = max_tokens;
   auto sink = std::make_shared<Collector>();
   request.sink = sink;
@@ -184,6 +188,21 @@ TEST_P(SameBits, InACrowdAndPreempted) {
     num_preemptions += answer.num_preemptions;
   }
   EXPECT_GT(num_preemptions, 0);
+}
+
+TEST_P(SameBits, PromptLogprobsHoweverThePromptIsCut) {
+  const auto whole = Start(path(), {});
+  const auto prompt = Prompt(3, 150, whole->loaded.tokenizer.vocab_size());
+  const Answer plain = Ask(*whole, prompt, 1);
+  const Answer scored = Submit(*whole, prompt, 1, 0)->Wait();  // the prefix is in the cache, and still scored
+  ASSERT_EQ(scored.prompt_logprobs.size(), prompt.size() - 1);
+  ExpectSame(plain, scored);
+  const auto cut = Start(path(), {.max_num_batched_tokens = 48});
+  EXPECT_EQ(Submit(*cut, prompt, 1, 0)->Wait().prompt_logprobs, scored.prompt_logprobs);
+  // The score of a prompt's last token is what a shorter prompt would have given it.
+  const std::vector<int32_t> shorter(prompt.begin(), prompt.end() - 1);
+  EXPECT_EQ(Submit(*cut, shorter, 1, 0)->Wait().prompt_logprobs,
+            std::vector<float>(scored.prompt_logprobs.begin(), scored.prompt_logprobs.end() - 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SameBits,
