@@ -26,7 +26,7 @@ std::vector<Dict::Item> DictItems(Context& context, std::string_view name, const
     if (source.is_dict()) {
       items = source.dict()->items;
     } else {
-      for (const Value& entry : Items(context, source)->items) {
+      for (const ListPtr list = Items(context, source); const Value& entry : list->items) {
         const ListPtr pair = Items(context, entry);
         if (pair->items.size() != 2) Fail("{}() needs pairs of a key and a value", name);
         items.emplace_back(pair->items[0], pair->items[1]);

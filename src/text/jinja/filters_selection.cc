@@ -28,9 +28,12 @@ AttributePath::AttributePath(const Value& attribute) {
   }
 }
 
-Value AttributePath::Read(Context& context, const Value& item) const {
+Value AttributePath::Read(Context& context, const Value& item, const Value* otherwise) const {
   Value value = item;
-  for (const Value& part : parts_) value = GetItem(context, value, part);
+  for (const Value& part : parts_) {
+    value = GetItem(context, value, part);
+    if (value.is_undefined() && otherwise != nullptr && !otherwise->is_none()) value = *otherwise;
+  }
   return value;
 }
 
@@ -128,7 +131,7 @@ Value Unique(Context& context, const Value& input, const Args& args) {
   const auto make = [input, key](Context& in) {
     std::vector<Value> items;
     std::unordered_set<std::string> seen;
-    for (const Value& item : Items(in, input)->items) {
+    for (const ListPtr list = Items(in, input); const Value& item : list->items) {
       in.budget().Step();
       if (seen.insert(HashKey(key.Read(in, item))).second) items.push_back(item);
     }
@@ -156,7 +159,7 @@ Value Sum(Context& context, const Value& input, const Args& args) {
   const AttributePath path(bound[0] == nullptr ? Value::MakeNone() : *bound[0]);
   Value sum = bound[1] == nullptr ? Value::Of(Int{0}) : *bound[1];
   if (sum.is_text()) Fail("sum() can't sum strings [use ''.join(seq) instead]");
-  for (const Value& item : Items(context, input)->items) {
+  for (const ListPtr list = Items(context, input); const Value& item : list->items) {
     sum = Arithmetic(context, Op::kAdd, sum, path.Read(context, item));
   }
   return sum;
@@ -166,13 +169,9 @@ Value GroupBy(Context& context, const Value& input, const Args& args) {
   const BoundArgs bound("groupby", args, {"attribute", "default", "case_sensitive"}, 1);
   const AttributePath path(*bound[0]);
   const bool ignore_case = !bound.Flag(context, 2, false);
-  const auto read = [&](const Value& item) {
-    Value value = path.Read(context, item);
-    return value.is_undefined() && bound[1] != nullptr && !bound[1]->is_none() ? *bound[1] : value;
-  };
   std::vector<KeyedItem> keyed;
-  for (const Value& item : Items(context, input)->items) {
-    const Value key = read(item);
+  for (const ListPtr list = Items(context, input); const Value& item : list->items) {
+    const Value key = path.Read(context, item, bound[1]);
     keyed.push_back({ignore_case ? IgnoreCase(context, key) : key, item});
   }
   SortKeyed(context, &keyed, false);
@@ -182,7 +181,7 @@ Value GroupBy(Context& context, const Value& input, const Args& args) {
     std::vector<Value> members;
     for (; end != keyed.end() && Equal(context, end->key, begin->key); ++end) members.push_back(end->item);
     if (members.empty()) members.push_back((end++)->item);  // a key that is not equal to itself
-    std::vector<Value> pair = {read(members.front()), context.NewList(members)};
+    std::vector<Value> pair = {path.Read(context, members.front(), bound[1]), context.NewList(members)};
     auto group = std::make_shared<List>(std::move(pair), true, &context.budget());
     group->group = true;
     groups.push_back(Value::Of(ListPtr(std::move(group))));
@@ -196,10 +195,8 @@ ListPtr MapAttribute(Context& context, const Value& input, const Args& args) {
   const BoundArgs bound("map", named, {"attribute", "default"}, 1);
   const AttributePath path(*bound[0]);
   std::vector<Value> out;
-  for (const Value& item : Items(context, input)->items) {
-    Value value = path.Read(context, item);
-    const bool use_default = value.is_undefined() && bound[1] != nullptr && !bound[1]->is_none();
-    out.push_back(use_default ? *bound[1] : std::move(value));
+  for (const ListPtr list = Items(context, input); const Value& item : list->items) {
+    out.push_back(path.Read(context, item, bound[1]));
   }
   return MakeList(std::move(out), &context.budget());
 }
@@ -212,7 +209,7 @@ ListPtr MapFilter(Context& context, const Value& input, const Args& args) {
   if (filter == nullptr) Fail("No filter named '{}'.", name);
   const Args rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
   std::vector<Value> out;
-  for (const Value& item : Items(context, input)->items) {
+  for (const ListPtr list = Items(context, input); const Value& item : list->items) {
     const Budget::Level level(context.budget());
     context.budget().Step();
     out.push_back(filter(context, item, rest).WithUser(item.FromUser()));
@@ -249,7 +246,7 @@ Value Select(Context& context, const Value& input, const Args& args) {
         Fail("No test named '{}'.", name.is_text() ? name.text()->bytes() : name.TypeName());
       rest = {{args.positional.begin() + kOffset + 1, args.positional.end()}, args.keywords};
     }
-    for (const Value& item : Items(in, input)->items) {
+    for (const ListPtr list = Items(in, input); const Value& item : list->items) {
       const Budget::Level level(in.budget());
       in.budget().Step();
       const Value value = path.Read(in, item);

@@ -71,7 +71,7 @@ Value JoinFilter(Context& context, const Value& input, const Args& args) {
   const bool by_attribute = bound[1] != nullptr && !bound[1]->is_none();
   TextBuilder out(&context.budget());
   bool first = true;
-  for (const Value& item : Items(context, input)->items) {
+  for (const ListPtr list = Items(context, input); const Value& item : list->items) {
     if (!first) out.Append(*separator);
     first = false;
     AppendStr(context, by_attribute ? AttributePath(*bound[1]).Read(context, item) : item, &out);
@@ -98,7 +98,7 @@ Value Batch(Context& context, const Value& input, const Args& args) {
   const auto make = [input, size, fill](Context& in) {
     std::vector<Value> batches;
     std::vector<Value> batch;
-    for (const Value& item : Items(in, input)->items) {
+    for (const ListPtr list = Items(in, input); const Value& item : list->items) {
       if (static_cast<Int>(batch.size()) == size) batches.push_back(in.NewList(std::exchange(batch, {})));
       batch.push_back(item);
     }

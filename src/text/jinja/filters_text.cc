@@ -132,7 +132,7 @@ Value WordCount(Context& context, const Value& input, const Args& args) {
   context.budget().Touch(text->size());
   Int words = 0;
   bool in_word = false;
-  for (const Value& item : Items(context, Value::Of(text))->items) {
+  for (const ListPtr list = Items(context, Value::Of(text)); const Value& item : list->items) {
     const std::string_view bytes = item.text()->bytes();
     const bool word = bytes == "_" || AllChars(bytes, [](uint32_t c) { return IsAlpha(c) || IsNumeric(c); });
     words += word && !in_word ? 1 : 0;

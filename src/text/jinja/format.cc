@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "text/jinja/operations.h"
 #include "text/jinja/python_text.h"
 
@@ -168,11 +169,17 @@ class PercentFormatter {
       at = percent;
       if (at < text.size()) at = Conversion(at + 1);
     }
-    if (!args_.is_dict() && next_ < NumArgs()) Fail("not all arguments converted during string formatting");
+    if (!IsMapping() && next_ < NumArgs()) Fail("not all arguments converted during string formatting");
     return out_.Build(format_.markup());
   }
 
  private:
+  // Python asks only whether the argument can be subscripted.
+  bool IsMapping() const {
+    return args_.is_dict() || args_.is_list() || args_.is_undefined() ||
+           (args_.is_object() && args_.object()->Subscriptable());
+  }
+
   size_t NumArgs() const { return args_.is_tuple() ? args_.list()->items.size() : 1; }
 
   Value NextArg() {
@@ -233,6 +240,8 @@ class PercentFormatter {
         AppendPadded(context_, Truncate(context_, text, spec->precision), *spec, '>', &out_);
         return;
       }
+      case 'c':
+        return ConvertChar(value, *spec);
       case 'd':
       case 'i':
       case 'u':
@@ -263,6 +272,25 @@ class PercentFormatter {
       default:
         Fail("unsupported format character '{}'", spec->type);
     }
+  }
+
+  void ConvertChar(const Value& value, const Spec& spec) {
+    TextPtr text;
+    if (value.is_text() && value.text()->num_chars() == 1) {
+      text = value.text();
+    } else if (value.is_integral() && IsCharacter(value.integer())) {
+      std::string bytes;
+      AppendUtf8(static_cast<uint32_t>(value.integer()), &bytes);
+      text = Text::Make(std::move(bytes), value.FromUser(), &context_.budget());
+    } else {
+      Fail("%c requires int or char");
+    }
+    Spec padded = spec;
+    padded.fill.assign(1, ' ');
+    AppendPadded(context_, text, padded, '>', &out_);
+  }
+  static bool IsCharacter(Int code) {
+    return code >= 0 && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
   }
 
   Context& context_;
@@ -312,7 +340,7 @@ class BraceFormatter {
     if (conversion == 'r') value = Value::Of(Repr(context_, value));
     if (conversion == 's') value = Value::Of(SoftStr(context_, value));
     if (conversion != '\0' && conversion != 'r' && conversion != 's') Fail("Unknown conversion specifier");
-    Emit(value, ParseSpec(spec_text));
+    Emit(value, ParseSpec(spec_text), !spec_text.empty());
   }
 
   Value Lookup(std::string_view name) {
@@ -390,15 +418,17 @@ class BraceFormatter {
     return spec;
   }
 
-  void Emit(const Value& value, const Spec& spec) {
+  void Emit(const Value& value, const Spec& spec, bool has_spec) {
     const bool integer_type = std::string_view("dxXobn").find(spec.type) != std::string_view::npos;
     const bool float_type = std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
-    if (value.is_int() && (spec.type == '\0' || integer_type)) {
+    if (value.is_integral() && (spec.type == '\0' || integer_type) && (value.is_int() || has_spec)) {
       AppendNumber(context_, FormatInteger(value.integer(), spec), spec, value.FromUser(), &out_);
     } else if (value.is_number() && !value.is_bool() &&
                (float_type || (value.is_float() && spec.type == '\0'))) {
       AppendNumber(context_, FormatFloat(value.number(), spec), spec, value.FromUser(), &out_);
     } else {
+      if (has_spec && !value.is_text())
+        Fail("unsupported format string for an object of type '{}'", value.TypeName());
       if (spec.type != '\0' && spec.type != 's') {
         Fail("Unknown format code '{}' for object of type '{}'", spec.type, value.TypeName());
       }

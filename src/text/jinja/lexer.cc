@@ -115,6 +115,7 @@ class Lexer {
   }
 
   void LexComment(size_t from) {
+    if (from == source_.size()) return MoveTo(from);  // nothing to end
     const size_t end = source_.find("#}", from);
     if (end == std::string::npos) Fail("line {}: a comment has no end", line_);
     const char sign = end > from ? source_[end - 1] : '\0';
@@ -134,6 +135,7 @@ class Lexer {
       return false;
     }
     MoveTo(end);
+    if (end == source_.size()) return true;  // nothing to end
     for (size_t tag = source_.find("{%", at_); tag != std::string::npos; tag = source_.find("{%", tag + 1)) {
       size_t after = tag + 2;
       char sign = '\0';

@@ -130,7 +130,7 @@ std::vector<Value> Split(Context& context, const TextPtr& text, std::optional<st
   const auto may_split = [&] { return max_splits < 0 || static_cast<Int>(parts.size()) < max_splits; };
   if (!separator.has_value()) {
     for (size_t at = SkipSpace(bytes, 0); at < bytes.size();) {
-      size_t end = may_split() ? NextSpace(bytes, at) : RStripSpace(bytes);
+      const size_t end = may_split() ? NextSpace(bytes, at) : bytes.size();
       const size_t begin = at;
       at = SkipSpace(bytes, end);
       parts.push_back(Piece(context, text, begin, end));
@@ -161,8 +161,6 @@ std::vector<Value> SplitRight(Context& context, const TextPtr& text,
         for (begin = end; begin > 0; begin = CharBefore(bytes, begin)) {
           if (IsSpace(CharAt(bytes, CharBefore(bytes, begin)).code_point)) break;
         }
-      } else {
-        begin = SkipSpace(bytes, 0);
       }
       parts.push_back(Piece(context, text, begin, end));
       end = RStripSpace(bytes.substr(0, begin));
@@ -252,17 +250,24 @@ TextPtr TitleCase(Context& context, const TextPtr& text) {
 }
 
 TextPtr TitleWords(Context& context, const TextPtr& text) {
-  bool in_word = false;
+  const auto is_gap = [](uint32_t c) {
+    return IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
+  };
+  const std::string_view bytes = text->bytes();
+  size_t word = 0;  // where the current run of gap characters, or of others, begins
   bool in_gap = false;
   return MapChars(context, text, [&](uint32_t c, size_t at, std::string* out) {
-    const bool gap = IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
-    if ((gap && in_gap) || (!gap && in_word)) {
-      AppendLower(text->bytes(), c, at, out);
-    } else {
-      AppendCase(c, CaseMap::kUpper, out);
+    if (at == 0 || is_gap(c) != in_gap) {
+      word = at + CharAt(bytes, at).length;
+      in_gap = is_gap(c);
+      return AppendCase(c, CaseMap::kUpper, out);
     }
-    in_gap = gap;
-    in_word = !gap;
+    size_t end = bytes.size();  // the word's end matters to a sigma only
+    if (c == 0x3A3) {
+      for (end = at; end < bytes.size() && !is_gap(CharAt(bytes, end).code_point);)
+        end += CharAt(bytes, end).length;
+    }
+    AppendLower(bytes.substr(word, end - word), c, at - word, out);
   });
 }
 

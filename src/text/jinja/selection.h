@@ -11,7 +11,8 @@ class AttributePath {
  public:
   // None is the item itself. A path of text is read at the dots; parts of digits are indices.
   explicit AttributePath(const Value& attribute);
-  Value Read(Context& context, const Value& item) const;
+  // `otherwise`, where it is not null, stands in for each part of the path that is missing.
+  Value Read(Context& context, const Value& item, const Value* otherwise = nullptr) const;
 
  private:
   std::vector<Value> parts_;
