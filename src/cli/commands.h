@@ -14,5 +14,6 @@ CommandAction DeclarePull(FlagSet* flags);
 CommandAction DeclareRun(FlagSet* flags);
 CommandAction DeclareServe(FlagSet* flags);
 CommandAction DeclareTemplate(FlagSet* flags);
+CommandAction DeclareTokenize(FlagSet* flags);
 
 }  // namespace firebrick

@@ -1,16 +1,15 @@
-// `firebrick run`: one answer with -p, or a chat in the terminal. Thread: the main thread waits; deltas come
-// on the engine's output thread.
-#include <condition_variable>
+// firebrick run: chat with a model in the terminal, or one answer with -p.
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <random>
 
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
 #include "cli/model_session.h"
@@ -18,139 +17,60 @@
 namespace firebrick {
 namespace {
 
-constexpr int32_t kDefaultMaxTokens = 512;
-
-struct RunCommand {
+struct RunOptions {
   ModelOptions model;
   EngineOptions engine;
   std::optional<std::string> prompt;
-  std::string system;
-  int32_t max_tokens = kDefaultMaxTokens;
-  std::optional<double> temperature, top_p, min_p;
-  std::optional<uint64_t> top_k, seed;
-  bool raw = false;
+  std::optional<std::string> system;
+  int32_t max_tokens = 0;
+  std::optional<double> temperature;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::optional<uint64_t> top_k;
+  std::optional<uint64_t> seed;
   bool json = false;
+  bool raw = false;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
+// Set by Ctrl-C; cleared by whoever acts on it. A signal handler may write nothing larger.
+volatile std::sig_atomic_t g_interrupted = 0;
 
-// While it lives, Ctrl-C sets `interrupted` instead of ending the process.
-class InterruptScope {
- public:
-  InterruptScope() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    sigaction(SIGINT, &action, &former_);
-  }
-  ~InterruptScope() { sigaction(SIGINT, &former_, nullptr); }
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
+void OnInterrupt(int) { g_interrupted = 1; }
 
- private:
-  struct sigaction former_ {};
-};
-
-struct Answer {
-  std::string text;
-  std::vector<int32_t> tokens;
-  TokenDelta last;
-};
-
-// Prints text as it comes (where asked to) and keeps all of it.
-class TerminalSink final : public TokenSink {
- public:
-  explicit TerminalSink(bool prints) : prints_(prints) {}
-
-  void OnDelta(TokenDelta delta) override {
-    const std::lock_guard lock(mutex_);
-    if (prints_) std::cout << delta.text << std::flush;
-    answer_.text += delta.text;
-    answer_.tokens.insert(answer_.tokens.end(), delta.tokens.begin(), delta.tokens.end());
-    if (!delta.finish) return;
-    answer_.last = std::move(delta);
-    done_ = true;
-    ready_.notify_all();
-  }
-
-  // Waits for the end; Ctrl-C cancels the request and ends it sooner.
-  Answer Wait(Engine& engine, RequestId id) {
-    std::unique_lock lock(mutex_);
-    while (!done_) {
-      ready_.wait_for(lock, std::chrono::milliseconds(50));
-      if (interrupted == 0) continue;
-      lock.unlock();
-      engine.Cancel(id);
-      lock.lock();
-    }
-    return std::move(answer_);
-  }
-
- private:
-  const bool prints_;
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  Answer answer_;
-  bool done_ = false;
-};
-
-Result<std::vector<int32_t>> EncodeRaw(const LoadedModel& loaded, const std::string& text) {
-  return loaded.tokenizer.Encode(text, SpecialTokens::kRecognise, /*add_special=*/true);
+// Ctrl-C ends the answer, not the program; a blocking read of a line returns.
+void CatchInterrupts() {
+  struct sigaction action {};
+  action.sa_handler = OnInterrupt;
+  sigaction(SIGINT, &action, nullptr);
 }
 
-Result<std::vector<int32_t>> EncodeChat(const LoadedModel& loaded, const Json& messages) {
-  if (!loaded.chat_template) {
-    return MakeError(StatusCode::kFailedPrecondition,
-                     "{} has no chat template: it is a base model; continue a text with --raw -p TEXT",
-                     loaded.name);
-  }
-  ChatTemplate::Request request;
-  request.messages = messages;
-  request.bos_token = loaded.bos_text;
-  request.eos_token = loaded.eos_text;
-  ASSIGN_OR_RETURN(const RenderedPrompt rendered, loaded.chat_template->Render(request));
-  std::vector<TextSpan> spans;
-  for (const RenderedPrompt::Span& span : rendered.spans) spans.push_back({span.text, span.allow_special});
-  return loaded.tokenizer.Encode(spans, /*add_special=*/false);
-}
+bool WasInterrupted() { return g_interrupted != 0; }
 
-GenerateRequest MakeRequest(const RunCommand& command, const ModelSession& session,
+GenerateRequest MakeRequest(const RunOptions& options, const ModelSession& session,
                             std::vector<int32_t> prompt) {
   const GenerationDefaults& defaults = session.loaded.model->config().generation;
   GenerateRequest request;
-  request.id = session.engine->NewRequestId();
   SamplingParams& sampling = request.sampling;
   const auto choose = [](const std::optional<double>& flag, const std::optional<float>& model,
                          float otherwise) {
-    return flag ? static_cast<float>(*flag) : model.value_or(otherwise);
+    return flag.has_value() ? static_cast<float>(*flag) : model.value_or(otherwise);
   };
-  sampling.temperature = choose(command.temperature, defaults.temperature, 1.0F);
-  sampling.top_p = choose(command.top_p, defaults.top_p, 1.0F);
-  sampling.min_p = choose(command.min_p, defaults.min_p, 0.0F);
-  sampling.top_k = command.top_k ? static_cast<int32_t>(*command.top_k) : defaults.top_k.value_or(0);
+  sampling.temperature = choose(options.temperature, defaults.temperature, 1.0F);
+  sampling.top_p = choose(options.top_p, defaults.top_p, 1.0F);
+  sampling.min_p = choose(options.min_p, defaults.min_p, 0.0F);
+  sampling.top_k = options.top_k.has_value()
+                       ? static_cast<int32_t>(std::min<uint64_t>(*options.top_k, INT32_MAX))
+                       : defaults.top_k.value_or(0);
   sampling.repetition_penalty = defaults.repetition_penalty.value_or(1.0F);
-  sampling.seed = command.seed.value_or(std::random_device{}());
-  request.stop.stop_token_ids = session.loaded.end_ids;
+  sampling.seed = options.seed.value_or(std::random_device{}());
   const int32_t room = session.engine->max_model_len() - static_cast<int32_t>(prompt.size());
-  request.stop.max_tokens = std::max(1, std::min(command.max_tokens, room));
+  request.stop.max_tokens = options.max_tokens > 0 ? options.max_tokens : std::max(1, room);
+  request.stop.stop_token_ids = session.loaded.end_ids;
   request.prompt = std::move(prompt);
   return request;
 }
 
-Result<Answer> Generate(const RunCommand& command, ModelSession& session, std::vector<int32_t> prompt,
-                        bool prints) {
-  auto sink = std::make_shared<TerminalSink>(prints);
-  GenerateRequest request = MakeRequest(command, session, std::move(prompt));
-  const RequestId id = request.id;
-  request.sink = sink;
-  const InterruptScope scope;
-  RETURN_IF_ERROR(session.engine->Submit(std::move(request)));
-  Answer answer = sink->Wait(*session.engine, id);
-  if (answer.last.finish == FinishReason::kError) return answer.last.error;
-  return answer;
-}
-
-std::string_view NameOf(FinishReason reason) {
+std::string_view FinishName(FinishReason reason) {
   switch (reason) {
     case FinishReason::kStop:
       return "stop";
@@ -164,94 +84,163 @@ std::string_view NameOf(FinishReason reason) {
   return "error";
 }
 
-Json JsonOf(const Answer& answer) {
-  const Usage& usage = answer.last.usage;
-  const Timings& timings = answer.last.timings;
-  return {{"text", answer.text},
-          {"token_ids", answer.tokens},
-          {"finish_reason", NameOf(*answer.last.finish)},
-          {"usage",
-           {{"prompt_tokens", usage.prompt_tokens},
-            {"completion_tokens", usage.completion_tokens},
-            {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-            {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}}},
-          {"timings",
-           {{"queue_ms", timings.queue_ms},
-            {"prefill_ms", timings.prefill_ms},
-            {"decode_ms", timings.decode_ms}}}};
+double PerSecond(int32_t count, double milliseconds) {
+  return milliseconds > 0 ? count * 1000.0 / milliseconds : 0.0;
 }
 
-Json FirstMessages(const RunCommand& command) {
+Json ToJson(const Answer& answer) {
+  const Usage& usage = answer.usage;
+  const Timings& timings = answer.timings;
+  Json json;
+  json["text"] = answer.text;
+  json["token_ids"] = answer.token_ids;
+  json["finish_reason"] = FinishName(answer.finish);
+  json["usage"] = {{"prompt_tokens", usage.prompt_tokens},
+                   {"completion_tokens", usage.completion_tokens},
+                   {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+                   {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
+  json["timings"] = {
+      {"queue_ms", timings.queue_ms},
+      {"prefill_ms", timings.prefill_ms},
+      {"decode_ms", timings.decode_ms},
+      {"prefill_per_second", PerSecond(usage.prompt_tokens - usage.cached_tokens, timings.prefill_ms)},
+      {"decode_per_second", PerSecond(usage.completion_tokens - 1, timings.decode_ms)},
+      {"num_preemptions", timings.num_preemptions}};
+  return json;
+}
+
+void PrintText(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+Json Message(std::string_view role, const std::string& content) {
+  return {{"role", role}, {"content", content}};
+}
+
+Json FirstMessages(const RunOptions& options) {
   Json messages = Json::array();
-  if (!command.system.empty()) messages.push_back({{"role", "system"}, {"content", command.system}});
+  if (options.system.has_value()) messages.push_back(Message("system", *options.system));
   return messages;
 }
 
-Status RunOnce(const RunCommand& command, ModelSession& session) {
-  Json messages = FirstMessages(command);
-  messages.push_back({{"role", "user"}, {"content", *command.prompt}});
-  ASSIGN_OR_RETURN(std::vector<int32_t> prompt, command.raw ? EncodeRaw(session.loaded, *command.prompt)
-                                                            : EncodeChat(session.loaded, messages));
-  ASSIGN_OR_RETURN(const Answer answer, Generate(command, session, std::move(prompt), !command.json));
-  std::cout << (command.json ? JsonOf(answer).dump() : "") << std::endl;
+Status RequireUtf8(const std::string& text) {
+  const size_t at = FindInvalidUtf8(text);
+  if (at == kUtf8Valid) return OkStatus();
+  return InvalidArgument("the text is not valid UTF-8 at byte {}", at);
+}
+
+// One prompt, one answer.
+Status AnswerOnce(const RunOptions& options, ModelSession& session) {
+  std::vector<int32_t> prompt;
+  if (options.raw) {
+    ASSIGN_OR_RETURN(prompt,
+                     session.loaded.tokenizer.Encode(*options.prompt, SpecialTokens::kRecognise, true));
+  } else {
+    Json messages = FirstMessages(options);
+    messages.push_back(Message("user", *options.prompt));
+    ASSIGN_OR_RETURN(prompt, EncodeMessages(session.loaded, messages));
+  }
+  const OnText on_text = options.json ? OnText([](std::string_view) {}) : OnText(PrintText);
+  ASSIGN_OR_RETURN(const Answer answer,
+                   GenerateAnswer(*session.engine, MakeRequest(options, session, std::move(prompt)), on_text,
+                                  WasInterrupted));
+  PrintText(options.json ? ToJson(answer).dump() + "\n" : "\n");
+  if (answer.finish == FinishReason::kCancelled) return Status(StatusCode::kCancelled, "interrupted");
   return OkStatus();
 }
 
-Status Chat(const RunCommand& command, ModelSession& session) {
-  const bool terminal = ::isatty(STDIN_FILENO) != 0;
+// Reads a line; false at the end of the input. An interrupt gives an empty line.
+bool ReadLine(bool terminal, std::string* line) {
+  if (terminal) PrintText("> ");
+  g_interrupted = 0;
+  line->clear();
+  if (std::getline(std::cin, *line)) return true;
+  if (!WasInterrupted()) return false;
+  std::cin.clear();
+  clearerr(stdin);
+  PrintText("\n");
+  return true;
+}
+
+Status AnswerTurn(const RunOptions& options, ModelSession& session, const std::string& line, Json* messages) {
+  RETURN_IF_ERROR(RequireUtf8(line));
+  Json with_question = *messages;
+  with_question.push_back(Message("user", line));
+  ASSIGN_OR_RETURN(std::vector<int32_t> prompt, EncodeMessages(session.loaded, with_question));
+  ASSIGN_OR_RETURN(const Answer answer,
+                   GenerateAnswer(*session.engine, MakeRequest(options, session, std::move(prompt)),
+                                  PrintText, WasInterrupted));
+  PrintText(answer.finish == FinishReason::kCancelled ? "\n(interrupted)\n" : "\n");
+  with_question.push_back(Message("assistant", answer.text));
+  *messages = std::move(with_question);
+  return OkStatus();
+}
+
+// Question and answer until the input ends. A turn that fails leaves the history as it was.
+Status Chat(const RunOptions& options, ModelSession& session) {
+  const bool terminal = isatty(STDIN_FILENO) == 1;
   if (terminal) {
-    std::cerr << "Chat with " << session.loaded.name << ". Ctrl-C stops an answer, Ctrl-D ends the chat.\n";
+    PrintText(fmt::format(
+        "{}, {} tokens of context. /clear forgets, /exit or Ctrl-D ends, Ctrl-C stops an answer.\n",
+        session.loaded.name, session.engine->max_model_len()));
   }
-  Json messages = FirstMessages(command);
+  Json messages = FirstMessages(options);
   std::string line;
-  while (true) {
-    if (terminal) std::cerr << "> " << std::flush;
-    if (!std::getline(std::cin, line)) break;
+  while (ReadLine(terminal, &line)) {
     if (line.empty()) continue;
-    if (!IsValidUtf8(line)) return InvalidArgument("the message is not valid UTF-8");
-    messages.push_back({{"role", "user"}, {"content", line}});
-    ASSIGN_OR_RETURN(std::vector<int32_t> prompt, EncodeChat(session.loaded, messages));
-    auto answer = Generate(command, session, std::move(prompt), /*prints=*/true);
-    std::cout << std::endl;
-    if (!answer.ok()) return answer.status();
-    messages.push_back({{"role", "assistant"}, {"content", answer->text}});
+    if (line == "/exit") break;
+    if (line == "/clear") {
+      messages = FirstMessages(options);
+      continue;
+    }
+    const Status status = AnswerTurn(options, session, line, &messages);
+    if (status.ok()) continue;
+    if (!terminal) return status;
+    PrintText(fmt::format("{}\n", status.message()));
   }
-  if (terminal) std::cerr << '\n';
   return OkStatus();
 }
 
-Status Run(const RunCommand& command) {
-  RETURN_IF_ERROR(ConfigureLog("warn"));
-  if (!command.prompt && (command.raw || command.json)) {
-    return InvalidArgument("--raw and --json need a text: give it with -p TEXT");
+Status RunRun(const RunOptions& options) {
+  if (!options.prompt.has_value() && (options.raw || options.json)) {
+    return InvalidArgument("{} needs -p TEXT", options.raw ? "--raw" : "--json");
   }
-  if (command.prompt && !IsValidUtf8(*command.prompt))
-    return InvalidArgument("the text of -p is not valid UTF-8");
-  ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(command.model, command.json));
-  ASSIGN_OR_RETURN(const auto session, StartSession(std::move(loaded), command.engine, {}));
-  return command.prompt ? RunOnce(command, *session) : Chat(command, *session);
+  for (const auto* text : {&options.prompt, &options.system}) {
+    if (text->has_value()) RETURN_IF_ERROR(RequireUtf8(**text));
+  }
+  ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(options.model, options.prompt.has_value()));
+  if (!options.raw && !loaded.chat_template.has_value()) {
+    return EncodeMessages(loaded, Json::array()).status();
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelSession> session,
+                   StartSession(std::move(loaded), options.engine, {}));
+  CatchInterrupts();
+  return options.prompt.has_value() ? AnswerOnce(options, *session) : Chat(options, *session);
 }
 
 }  // namespace
 
 CommandAction DeclareRun(FlagSet* flags) {
-  auto command = std::make_shared<RunCommand>();
-  command->engine.max_num_seqs.value = 1;
-  AddModelFlags(&command->model, flags);
-  AddContextFlags(&command->engine, flags);
-  flags->Text("-p,--prompt", "TEXT", "Answer this and end; left out: chat", &command->prompt);
-  flags->Text("--system", "TEXT", "System message", &command->system);
-  flags->Integer("--max-tokens", "N", "Longest answer", &command->max_tokens, 1);
-  flags->Real("--temperature", "T", "0 is greedy; otherwise the model's own", &command->temperature, 0, 100);
-  flags->Unsigned("--top-k", "K", "Only the K best tokens; 0 is off", &command->top_k);
-  flags->Real("--top-p", "P", "Only the best tokens that reach probability P", &command->top_p, 1e-6, 1);
-  flags->Real("--min-p", "P", "Only tokens of P times the best one's probability", &command->min_p, 0, 1);
-  flags->Unsigned("--seed", "N", "The same seed gives the same answer", &command->seed);
-  flags->Switch("--raw", "Continue the text of -p as it is, without a chat template", &command->raw);
-  flags->Switch("--json", "Print one JSON object: text, token_ids, finish_reason, usage, timings",
-                &command->json);
-  flags->Example("firebrick run model.gguf -p 'What is a firebrick?' --max-tokens 64 --temperature 0 --json");
-  return [command] { return Run(*command); };
+  auto options = std::make_shared<RunOptions>();
+  options->engine.max_num_seqs.value = 1;
+  flags->Text("-p,--prompt", "TEXT", "Answer TEXT and end; without it, chat until Ctrl-D", &options->prompt);
+  flags->Text("--system", "TEXT", "System message", &options->system);
+  flags->Integer("--max-tokens", "N", "Longest answer in tokens; otherwise until the context is full",
+                 &options->max_tokens, 1);
+  flags->Real("--temperature", "T", "0 is greedy; otherwise the model's default, or 1", &options->temperature,
+              0, 100);
+  flags->Real("--top-p", "P", "Only the most probable tokens that together reach P", &options->top_p, 1e-6,
+              1);
+  flags->Real("--min-p", "P", "Only tokens of P times the best one's probability", &options->min_p, 0, 1);
+  flags->Unsigned("--top-k", "K", "Only the K most probable tokens; 0 is off", &options->top_k);
+  flags->Unsigned("--seed", "N", "Repeatable draws; otherwise different each time", &options->seed);
+  flags->Switch("--raw", "Continue the text of -p without the chat template", &options->raw);
+  flags->Switch("--json", "Print one object: text, token_ids, finish_reason, usage, timings", &options->json);
+  AddModelFlags(&options->model, flags);
+  AddContextFlags(&options->engine, flags);
+  flags->Example("firebrick run -p 'Why is the sky blue?' --max-tokens 64 --temperature 0");
+  return [options] { return RunRun(*options); };
 }
 
 }  // namespace firebrick

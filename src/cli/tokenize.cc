@@ -2,11 +2,15 @@
 
 #include <charconv>
 #include <cstdint>
+#include <iostream>
 #include <iterator>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "cli/commands.h"
+#include "cli/model_path.h"
 #include "text/tokenizer.h"
 
 namespace firebrick {
@@ -104,6 +108,24 @@ Status RunWhole(const Tokenizer& tokenizer, const TokenizeOptions& options, std:
 Status TokenizeCommand(const TokenizeOptions& options, std::istream& in, std::ostream& out) {
   ASSIGN_OR_RETURN(const Tokenizer tokenizer, Tokenizer::Open(options.model));
   return options.jsonl ? RunLines(tokenizer, options, in, out) : RunWhole(tokenizer, options, in, out);
+}
+
+CommandAction DeclareTokenize(FlagSet* flags) {
+  auto options = std::make_shared<TokenizeOptions>();
+  flags->Positional("MODEL",
+                    "A .gguf file, a folder, a hub name or a tokenizer.json; left out: the default model",
+                    &options->model);
+  flags->Switch("--jsonl", "In: one JSON string per line; out: one array of ids per line", &options->jsonl);
+  flags->Switch("--decode", "The other way: ids to text", &options->decode);
+  flags->Switch("--no-special",
+                "Look-alikes of special tokens stay text; with --decode: leave special ones out",
+                &options->no_special);
+  flags->Switch("--add-special", "BOS and EOS as the tokenizer adds them", &options->add_special);
+  flags->Example("echo -n 'Hello, world' | firebrick tokenize");
+  return [options]() -> Status {
+    ASSIGN_OR_RETURN(options->model, ResolveModelPath(options->model));
+    return TokenizeCommand(*options, std::cin, std::cout);
+  };
 }
 
 }  // namespace firebrick
