@@ -54,8 +54,8 @@ TEST(FlagSet, ReadsEveryKindOfValueAndItsSource) {
   EXPECT_EQ(t.prompt, "-5 degrees");
   EXPECT_TRUE(t.json);
   EXPECT_EQ(t.threads.value, 2);
-  EXPECT_TRUE(t.threads.given());
-  EXPECT_FALSE(t.seqs.given());
+  EXPECT_EQ(t.threads.source, SettingSource::kFlag);
+  EXPECT_EQ(t.seqs.source, SettingSource::kDefault);
   EXPECT_EQ(t.isa.value, "ref");
   EXPECT_EQ(t.memory.value, 2U << 20U);
   EXPECT_EQ(t.temperature, 0.0);

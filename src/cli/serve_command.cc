@@ -43,6 +43,7 @@ ServedModel DescribeModel(const ServeOptions& options, const ModelSession& sessi
 
 Status Serve(const ServeCommand& command) {
   RETURN_IF_ERROR(ConfigureLog(command.log_level));
+  FB_LOG_INFO("{}", DescribeSettings(command.model, command.engine));
   ShutdownSignals signals;
   ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(command.model, /*quiet=*/false));
   if (!command.serve.chat_template_path.empty()) {

@@ -27,4 +27,7 @@ struct EngineOptions {
   Setting<bool> enable_prefix_caching{true};
 };
 
+// Every setting with its value and source, on one line for the log. 0 means that resolve chooses.
+std::string DescribeSettings(const ModelOptions& model, const EngineOptions& engine);
+
 }  // namespace firebrick

@@ -19,7 +19,6 @@ struct Setting {
 
   // NOLINTNEXTLINE(google-explicit-constructor)
   Setting(T initial = T{}) : value(std::move(initial)) {}
-  bool given() const { return source != SettingSource::kDefault; }
 };
 
 }  // namespace firebrick

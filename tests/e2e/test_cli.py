@@ -1,13 +1,11 @@
 """The command line from outside: help, errors and exit codes. Needs only the built binary."""
 import json
 import os
-import pathlib
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("FIREBRICK_BINARY", ROOT / "build" / "release" / "firebrick"))
+from serving import BINARY, MODEL
 
 
 def firebrick(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
@@ -57,3 +55,71 @@ def test_doctor_prints_one_json_object(tmp_path):
     assert report["default_model_present"] is False
     assert report["default_model"] == f"{tmp_path}/firebrick/models/smollm2-135m-instruct-q4_1.gguf"
     assert report["cpus"] >= 1
+
+
+@pytest.mark.parametrize("arguments", [("run", "-p", "Hi"), ("inspect",), ("tokenize",), ("bench", "speed"), ("serve",)])
+def test_missing_default_model_says_how_to_get_it(tmp_path, arguments):
+    missing = firebrick(*arguments, XDG_CACHE_HOME=str(tmp_path))
+    assert missing.returncode == 3 and missing.stdout == ""
+    assert f"{tmp_path}/firebrick/models/smollm2-135m-instruct-q4_1.gguf" in missing.stderr
+    assert "scripts/fetch-models" in missing.stderr
+
+
+def test_missing_file_and_unknown_hub_name(tmp_path):
+    missing = firebrick("inspect", "none.gguf")
+    assert missing.returncode == 3 and "no file or folder 'none.gguf'" in missing.stderr
+    missing = firebrick("inspect", "org/name", HF_HOME=str(tmp_path))
+    assert missing.returncode == 3 and "firebrick pull org/name" in missing.stderr
+
+
+def test_damaged_file_is_data_loss(tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 16)
+    refused = firebrick("inspect", str(broken))
+    assert refused.returncode in (2, 8) and str(broken) in refused.stderr
+
+
+def test_wrong_values_name_the_flag_and_the_remedy():
+    for arguments, message in [
+        (("run", "--threads", "two"), "--threads: 'two' is not a whole number"),
+        (("run", "--isa", "sse"), "--isa: 'sse' is not one of auto, ref, avx2, avx512, amx"),
+        (("serve", "--kv-cache-memory", "many"), "--kv-cache-memory: 'many' is not a size; write it like 512MiB"),
+        (("run", "--json"), "--json needs -p TEXT"),
+    ]:
+        wrong = firebrick(*arguments)
+        assert wrong.returncode == 2 and message in wrong.stderr
+
+
+def test_run_prints_one_json_object_and_raw_skips_the_template():
+    answer = json.loads(firebrick("run", MODEL, "-p", "Why is the sky blue?", "--max-tokens", "8", "--temperature", "0",
+                                  "--json").stdout)
+    assert list(answer) == ["text", "token_ids", "finish_reason", "usage", "timings"]
+    assert answer["text"] and len(answer["token_ids"]) == 8 and answer["finish_reason"] == "length"
+    assert answer["usage"]["completion_tokens"] == 8 and answer["usage"]["prompt_tokens"] > 8
+    raw = json.loads(firebrick("run", MODEL, "-p", "The capital of France is", "--raw", "--max-tokens", "2",
+                               "--temperature", "0", "--json").stdout)
+    assert raw["usage"]["prompt_tokens"] == 5
+    assert raw["text"].startswith(" Paris")
+
+
+def test_chat_keeps_its_history():
+    chat = subprocess.run([BINARY, "run", MODEL, "--temperature", "0", "--max-tokens", "4"], input="Hello.\nAgain.\n",
+                          capture_output=True, text=True, timeout=60, check=True)
+    first = firebrick("run", MODEL, "-p", "Hello.", "--temperature", "0", "--max-tokens", "4").stdout
+    assert chat.stdout.startswith(first) and len(chat.stdout) > len(first)
+
+
+def test_text_that_is_no_utf8_is_refused():
+    refused = subprocess.run([BINARY, "run", MODEL, "-p", b"\xff"], capture_output=True, timeout=60, check=False)
+    assert refused.returncode == 2 and b"not valid UTF-8 at byte 0" in refused.stderr
+
+
+def test_tokenize_there_and_back():
+    text = "Hello, world \N{SNOWMAN} <|im_end|>"
+    lines = json.dumps(text) + "\n"
+    ids = subprocess.run([BINARY, "tokenize", MODEL, "--jsonl", "--no-special"], input=lines, capture_output=True,
+                         text=True, timeout=60, check=True).stdout
+    back = subprocess.run([BINARY, "tokenize", MODEL, "--jsonl", "--decode"], input=ids, capture_output=True, text=True,
+                          timeout=60, check=True).stdout
+    assert json.loads(back) == text
+    assert len(json.loads(ids)) > 8

@@ -1,6 +1,7 @@
-#include "config/parse.h"
-
 #include <gtest/gtest.h>
+
+#include "config/options.h"
+#include "config/parse.h"
 
 namespace firebrick {
 namespace {
@@ -44,6 +45,15 @@ TEST(FormatBytes, IsShort) {
   EXPECT_EQ(FormatBytes(1000), "1000 B");
   EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
   EXPECT_EQ(FormatBytes(24ULL << 30U), "24.0 GiB");
+}
+
+TEST(DescribeSettings, SaysWhereEachValueCameFrom) {
+  ModelOptions model;
+  model.threads = Setting<int32_t>(2);
+  model.threads.source = SettingSource::kFlag;
+  const std::string text = DescribeSettings(model, EngineOptions());
+  EXPECT_NE(text.find("--threads 2 (flag)"), std::string::npos) << text;
+  EXPECT_NE(text.find("--max-num-seqs 64 (default)"), std::string::npos) << text;
 }
 
 }  // namespace
