@@ -9,7 +9,7 @@
 namespace firebrick {
 
 struct InspectOptions {
-  std::string path;     // a file or folder, already resolved
+  std::string path = {};     // a file or folder, already resolved
   bool json = false;    // one JSON object instead of a table
   bool tensors = true;  // list every tensor
 };

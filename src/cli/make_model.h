@@ -11,12 +11,12 @@
 namespace firebrick {
 
 struct MakeModelOptions {
-  std::string shape;  // a name of ModelShapes()
-  std::string out;    // the .gguf file, a folder to put it into, or the folder of safetensors
+  std::string shape = {};  // a name of ModelShapes()
+  std::string out = {};    // the .gguf file, a folder to put it into, or the folder of safetensors
   std::string type = "bf16";
   std::string format = "gguf";  // or "safetensors"
   uint64_t seed = 0;
-  std::string tokenizer;  // empty: a generated one
+  std::string tokenizer = {};  // empty: a generated one
   int num_threads = 2;
 };
 

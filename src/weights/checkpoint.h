@@ -28,8 +28,12 @@ struct RawTensor {
   uint64_t file_offset = 0;         // of data, in its file
   uint32_t file_index = 0;          // which of files()
 
-  int64_t rows() const { return shape.size() < 2 ? 1 : NumElements() / shape.back(); }
   int64_t cols() const { return shape.empty() ? 1 : shape.back(); }
+  int64_t rows() const {
+    int64_t count = 1;
+    for (size_t d = 0; d + 1 < shape.size(); ++d) count *= shape[d];
+    return count;
+  }
   int64_t NumElements() const {
     int64_t count = 1;
     for (const int64_t dim : shape) count *= dim;

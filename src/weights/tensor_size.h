@@ -21,19 +21,16 @@ inline std::optional<uint64_t> CheckedAdd(uint64_t a, uint64_t b) {
   return sum;
 }
 
-// Number of elements of `shape`; nothing where a dimension is negative or the product exceeds int64.
+// Number of elements of `shape`; nothing where a dimension is negative or the product of those above zero
+// exceeds int64: then every partial product fits, too.
 inline std::optional<int64_t> CountElements(std::span<const int64_t> shape) {
   int64_t count = 1;
-  bool overflow = false;
   bool has_zero = false;
   for (const int64_t dim : shape) {
-    if (dim < 0) return std::nullopt;
+    if (dim < 0 || (dim > 0 && __builtin_mul_overflow(count, dim, &count))) return std::nullopt;
     has_zero = has_zero || dim == 0;
-    overflow = overflow || __builtin_mul_overflow(count, dim, &count);
   }
-  if (has_zero) return 0;
-  if (overflow) return std::nullopt;
-  return count;
+  return has_zero ? 0 : count;
 }
 
 // Bytes that `shape` takes in `type`; nothing where that overflows or the fastest axis is no multiple of the
