@@ -9,9 +9,9 @@
 namespace firebrick {
 
 struct InspectOptions {
-  std::string path = {};     // a file or folder, already resolved
-  bool json = false;    // one JSON object instead of a table
-  bool tensors = true;  // list every tensor
+  std::string path = {};  // a file or folder, already resolved
+  bool json = false;      // one JSON object instead of a table
+  bool tensors = true;    // list every tensor
 };
 
 Status Inspect(const InspectOptions& options, std::ostream& out);
