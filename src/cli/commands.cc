@@ -15,6 +15,7 @@ constexpr std::array kCommands = {
     Command{"make-model", "Write a model of a named shape with random weights", &DeclareMakeModel},
     Command{"tokenize", "Turn text into token ids, and back", &DeclareTokenize},
     Command{"template", "Show the prompt that a chat request becomes", &DeclareTemplate},
+    Command{"logits", "Print the logits of a list of token ids", &DeclareLogits},
 };
 
 }  // namespace

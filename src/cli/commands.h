@@ -9,6 +9,7 @@ namespace firebrick {
 CommandAction DeclareBench(FlagSet* flags);
 CommandAction DeclareDoctor(FlagSet* flags);
 CommandAction DeclareInspect(FlagSet* flags);
+CommandAction DeclareLogits(FlagSet* flags);
 CommandAction DeclareMakeModel(FlagSet* flags);
 CommandAction DeclarePull(FlagSet* flags);
 CommandAction DeclareRun(FlagSet* flags);

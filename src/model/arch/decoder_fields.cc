@@ -10,7 +10,8 @@ GateFunction ReadActivation(JsonFields& fields) {
   const std::string_view field = fields.Has("hidden_activation") ? "hidden_activation" : "hidden_act";
   const std::string name = fields.String(field).value_or("silu");
   if (name == "silu" || name == "swish") return GateFunction::kSilu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast") return GateFunction::kGeluTanh;
+  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast")
+    return GateFunction::kGeluTanh;
   fields.Fail(Unimplemented("{}: {} '{}' is not supported; supported are silu and gelu_pytorch_tanh",
                             fields.where(), field, name));
   return GateFunction::kSilu;
@@ -132,8 +133,7 @@ void ReadDecoder(JsonFields& fields, const DecoderDefaults& defaults, ModelConfi
   const auto num_layers = static_cast<size_t>(std::clamp(config.num_layers, 0, 4096));
   config.layer_windows.assign(num_layers, 0);
   config.layer_rope.assign(num_layers, 0);
-  static constexpr std::string_view kOther[] = {"quantization_config", "attn_logit_softcapping",
-                                                "final_logit_softcapping", "compression_config"};
+  static constexpr std::string_view kOther[] = {"attn_logit_softcapping", "final_logit_softcapping"};
   RefuseFields(fields, kOther);
 }
 
