@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/model_flags.h"
 #include "cli/model_path.h"
+#include "cli/model_session.h"
 #include "cli/progress.h"
 #include "device/topology.h"
 #include "model/direct_run.h"
@@ -48,20 +49,10 @@ Result<std::vector<DirectList>> ReadLists(const std::string& path, bool wanted) 
   return lists;
 }
 
-Result<const Ops*> ChooseOps(const std::string& isa) {
-  if (isa == "auto") return &BestOps();
-  const Ops* ops = FindOps(FindIsaLevel(isa).value_or(IsaLevel::kRef));
-  if (ops != nullptr) return ops;
-  std::string names;
-  for (const IsaLevel level : AvailableLevels())
-    names += (names.empty() ? "" : ", ") + std::string(NameOf(level));
-  return Unimplemented("--isa {} is not to be had on this CPU; it runs {}", isa, names);
-}
-
 Result<std::unique_ptr<Model>> LoadWithBar(const Checkpoint& checkpoint, const Ops& ops, ThreadPool& pool,
                                            bool expand_to_f32) {
   uint64_t total = 0;
-  for (const MappedFile& file : checkpoint.files()) total += file.bytes().size();
+  for (const RawTensor& tensor : checkpoint.tensors()) total += tensor.data.size();
   ProgressBar bar(expand_to_f32 ? "loading as FP32" : "loading", total);
   const auto progress = [&](uint64_t done, uint64_t) { bar.Update(done); };
   Result<std::unique_ptr<Model>> model = Model::Load(checkpoint, {ops, pool, progress, expand_to_f32});
@@ -223,11 +214,11 @@ Status RunLogits(const LogitsOptions& options) {
   }
   ASSIGN_OR_RETURN(const std::vector<DirectList> lists, GatherLists(options));
   ASSIGN_OR_RETURN(const std::string path, ResolveModelPath(options.model.model));
-  ASSIGN_OR_RETURN(const Ops* ops, ChooseOps(options.model.isa.value));
+  ASSIGN_OR_RETURN(const Ops* ops, ResolveOps(options.model.isa.value));
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
   ThreadPool pool(MakeThreadPoolOptions(ReadTopology(), options.model.threads.value));
   ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, LoadWithBar(checkpoint, *ops, pool, false));
-  const KvDType kv_dtype = options.model.kv_cache_dtype.value == "f32" ? KvDType::kF32 : KvDType::kBF16;
+  ASSIGN_OR_RETURN(const KvDType kv_dtype, ParseKvDType(options.model.kv_cache_dtype.value));
   if (options.kl) return PrintKl(options, checkpoint, *model, *ops, pool, lists, kv_dtype);
   return PrintLogits(options, *model, *ops, pool, lists, kv_dtype);
 }

@@ -14,24 +14,6 @@
 namespace firebrick {
 namespace {
 
-Result<const Ops*> ResolveOps(const std::string& isa) {
-  if (isa == "auto") return &BestOps();
-  const auto level = FindIsaLevel(isa);
-  const Ops* ops = level ? FindOps(*level) : nullptr;
-  if (ops == nullptr) {
-    std::string available;
-    for (const IsaLevel known : AvailableLevels()) available += fmt::format(" {}", NameOf(known));
-    return InvalidArgument("--isa {}: this CPU has no such kernels; it has:{}", isa, available);
-  }
-  return ops;
-}
-
-Result<KvDType> ParseKvDType(const std::string& name) {
-  if (name == "bf16") return KvDType::kBF16;
-  if (name == "f32") return KvDType::kF32;
-  return InvalidArgument("--kv-cache-dtype {}: it is bf16 or f32", name);
-}
-
 // The ids that end an answer: the model's, and those of the vocabulary's own end-of-turn tokens.
 std::vector<int32_t> EndIds(const ModelConfig& config, const Tokenizer& tokenizer) {
   std::vector<int32_t> ids(config.eos_token_ids);
@@ -77,6 +59,24 @@ std::vector<uint8_t> KeyRootOf(const Model& model, KvDType kv_dtype) {
 }
 
 }  // namespace
+
+Result<const Ops*> ResolveOps(const std::string& isa) {
+  if (isa == "auto") return &BestOps();
+  const auto level = FindIsaLevel(isa);
+  const Ops* ops = level ? FindOps(*level) : nullptr;
+  if (ops == nullptr) {
+    std::string available;
+    for (const IsaLevel known : AvailableLevels()) available += fmt::format(" {}", NameOf(known));
+    return InvalidArgument("--isa {}: this CPU has no such kernels; it has:{}", isa, available);
+  }
+  return ops;
+}
+
+Result<KvDType> ParseKvDType(const std::string& name) {
+  if (name == "bf16") return KvDType::kBF16;
+  if (name == "f32") return KvDType::kF32;
+  return InvalidArgument("--kv-cache-dtype {}: it is bf16 or f32", name);
+}
 
 Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   ASSIGN_OR_RETURN(const Ops* ops, ResolveOps(options.isa.value));

@@ -20,6 +20,10 @@
 
 namespace firebrick {
 
+// --isa and --kv-cache-dtype as the person wrote them; an error names what this CPU has.
+Result<const Ops*> ResolveOps(const std::string& isa);
+Result<KvDType> ParseKvDType(const std::string& name);
+
 // The numeric side alone: enough for logits and speed.
 struct LoadedModel {
   std::string path;  // file or folder
