@@ -162,9 +162,9 @@ class ApiServerTest : public ::testing::Test {
 
 TEST_F(ApiServerTest, StreamJoinedEqualsWhole) {
   Start();
-  for (const char* fields :
-       {R"("max_tokens":40)", R"("max_tokens":40,"n":3,"seed":1)",
-        R"("max_tokens":30,"logprobs":true,"top_logprobs":2)", R"("max_tokens":60,"stop":["a","e","i"])"}) {
+  for (const char* fields : {R"("max_tokens":40,"seed":1)", R"("max_tokens":40,"n":3,"seed":1)",
+                             R"("max_tokens":30,"seed":1,"logprobs":true,"top_logprobs":2)",
+                             R"("seed":1,"max_tokens":60,"stop":["a","e","i"])"}) {
     const Json whole = Chat(fields).json();
     const Answer stream =
         Chat(std::string(fields) + R"(,"stream":true,"stream_options":{"include_usage":true})");
@@ -193,7 +193,8 @@ TEST_F(ApiServerTest, StreamJoinedEqualsWhole) {
       const size_t index = choice["index"];
       EXPECT_EQ(texts[index], choice["message"]["content"].get<std::string>());
       EXPECT_EQ(finishes[index], choice["finish_reason"]);
-      if (!choice["logprobs"].is_null()) EXPECT_EQ(logprobs[index], choice["logprobs"]["content"]);
+      const Json expected = choice["logprobs"].is_null() ? Json::array() : choice["logprobs"]["content"];
+      EXPECT_EQ(logprobs[index], expected);
     }
     EXPECT_EQ(usage["completion_tokens"], whole["usage"]["completion_tokens"]) << fields;
     EXPECT_EQ(usage["prompt_tokens"], whole["usage"]["prompt_tokens"]);
@@ -227,16 +228,19 @@ TEST_F(ApiServerTest, EchoWithZeroTokensAndLogprobs) {
     EXPECT_EQ(choice["logprobs"]["text_offset"].dump(), "[0,1,2]");
     EXPECT_TRUE(choice["logprobs"]["token_logprobs"][0].is_null());
     EXPECT_TRUE(choice["logprobs"]["token_logprobs"][2].is_number());
-    if (stream.empty()) EXPECT_EQ(answer.json()["usage"]["completion_tokens"], 0);
   }
+  const Json usage = Complete(R"("prompt":[33,34,35],"max_tokens":0,"echo":true)").json()["usage"];
+  EXPECT_EQ(usage["prompt_tokens"], 3);
+  EXPECT_EQ(usage["completion_tokens"], 0);
 }
 
 TEST_F(ApiServerTest, StopStringIsCutAndNamed) {
   Start();
-  const std::string text = Complete(R"("prompt":"abc","max_tokens":40)").json()["choices"][0]["text"];
+  const std::string text =
+      Complete(R"("prompt":"abc","seed":1,"max_tokens":40)").json()["choices"][0]["text"];
   ASSERT_EQ(text.size(), 40U);
   const std::string stop = text.substr(10, 4);
-  const Json fields = {{"prompt", "abc"}, {"max_tokens", 40}, {"stop", {"not there", stop}}};
+  const Json fields = {{"prompt", "abc"}, {"seed", 1}, {"max_tokens", 40}, {"stop", {"not there", stop}}};
   const Json choice = Exchange(Request("/v1/completions", fields.dump())).json()["choices"][0];
   EXPECT_EQ(choice["text"], text.substr(0, text.find(stop)));
   EXPECT_EQ(choice["finish_reason"], "stop");
@@ -245,10 +249,12 @@ TEST_F(ApiServerTest, StopStringIsCutAndNamed) {
 
 TEST_F(ApiServerTest, StopIdOfTheCallerIsNamed) {
   Start();
-  const std::string text = Complete(R"("prompt":"abc","max_tokens":10)").json()["choices"][0]["text"];
+  const std::string text =
+      Complete(R"("prompt":"abc","seed":1,"max_tokens":10)").json()["choices"][0]["text"];
   const int id = text[4] - ' ';
-  const Json choice = Complete(fmt::format(R"("prompt":"abc","max_tokens":10,"stop_token_ids":[{}])", id))
-                          .json()["choices"][0];
+  const Json choice =
+      Complete(fmt::format(R"("prompt":"abc","seed":1,"max_tokens":10,"stop_token_ids":[{}])", id))
+          .json()["choices"][0];
   EXPECT_EQ(choice["finish_reason"], "stop");
   EXPECT_EQ(choice["stop_reason"], id);
 }
@@ -267,7 +273,7 @@ TEST_F(ApiServerTest, DisconnectFreesEveryBlock) {
     EXPECT_GT(engine_->Counters().num_blocks_used, 0);
     const uint64_t cancelled = engine_->Counters().finished_cancelled;
     client->Close();
-    EXPECT_TRUE(Eventually([&] { return Idle(); }, milliseconds(1000)));
+    EXPECT_TRUE(Eventually([&] { return Idle(); }));
     EXPECT_EQ(engine_->Counters().finished_cancelled, cancelled + 4);
   }
 }
@@ -309,8 +315,9 @@ TEST_F(ApiServerTest, FullEngineIs429AndNothingIsLeft) {
   EXPECT_EQ(answer.status, 429) << answer.body;
   EXPECT_THAT(answer.head, HasSubstr("Retry-After: "));
   EXPECT_EQ(answer.json()["error"]["type"], "rate_limit_error");
-  EXPECT_TRUE(Eventually([&] { return Idle(); }, milliseconds(2000)));
-  EXPECT_EQ(Complete(R"("prompt":"x","max_tokens":2)").status, 200);
+  // What was cancelled leaves within a step or two; until then the engine is still full.
+  EXPECT_TRUE(Eventually([&] { return Complete(R"("prompt":"x","max_tokens":2)").status == 200; },
+                         milliseconds(2000)));
 }
 
 TEST_F(ApiServerTest, ContextLength) {
@@ -397,14 +404,16 @@ TEST_F(ApiServerTest, StopCancelsWhatRuns) {
   running.Send(Request("/v1/completions", R"({"prompt":"hello","max_tokens":4000,"ignore_eos":true})"));
   ASSERT_TRUE(Eventually([&] { return engine_->Counters().num_running == 1; }));
   server_->Stop(milliseconds(0));
-  EXPECT_TRUE(Eventually([&] { return Idle(); }, milliseconds(1000)));
+  EXPECT_TRUE(Eventually([&] { return Idle(); }));
 }
 
 TEST_F(ApiServerTest, ManyClientsGetTheirOwnAnswers) {
   Start();
   std::vector<std::string> alone(24);
   const auto ask = [&](size_t i) {
-    return Complete(fmt::format(R"("prompt":"client {}","max_tokens":{},"ignore_eos":true)", i, 20 + i)).body;
+    return Complete(
+               fmt::format(R"("prompt":"client {}","seed":1,"max_tokens":{},"ignore_eos":true)", i, 20 + i))
+        .body;
   };
   const auto text_of = [](const std::string& body) { return Json::parse(body)["choices"].dump(); };
   for (size_t i = 0; i < alone.size(); ++i) alone[i] = text_of(ask(i));

@@ -1,6 +1,7 @@
 #include "server/openai/body_reader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
@@ -59,6 +60,50 @@ ApiError NotUtf8(std::string_view name) {
   return BadField(
       name, fmt::format("'{}' holds text that is no valid Unicode, such as half of a surrogate pair", name),
       "invalid_unicode");
+}
+
+// The code unit of a \uXXXX escape at the start of `text`; nullopt where there is none.
+std::optional<uint32_t> CodeUnit(std::string_view text) {
+  if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+  uint32_t unit = 0;
+  const auto [end, fault] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  return fault == std::errc() && end == text.data() + 6 ? std::optional(unit) : std::nullopt;
+}
+
+// Whether the escape at the start of `text` is a good one; its length in *length.
+bool IsGoodEscape(std::string_view text, size_t* length) {
+  *length = 2;
+  if (text.size() < 2) return false;
+  if (text[1] != 'u') return std::string_view("\"\\/bfnrt").find(text[1]) != std::string_view::npos;
+  const std::optional<uint32_t> unit = CodeUnit(text);
+  if (!unit) return false;
+  *length = 6;
+  if (*unit < 0xD800 || *unit > 0xDFFF) return true;
+  const std::optional<uint32_t> low = CodeUnit(text.substr(6));
+  *length = 12;
+  return *unit < 0xDC00 && low && *low >= 0xDC00 && *low <= 0xDFFF;
+}
+
+// The member of the outermost object in which the first string with a bad escape stands: simdjson does not
+// say.
+std::string_view FieldOfBadString(std::string_view body) {
+  std::string_view field;
+  int depth = 0;
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i] == '{' || body[i] == '[') ++depth;
+    if (body[i] == '}' || body[i] == ']') --depth;
+    if (body[i] != '"') continue;
+    const size_t begin = ++i;
+    while (i < body.size() && body[i] != '"') {
+      size_t length = 1;
+      if (body[i] == '\\' && !IsGoodEscape(body.substr(i), &length)) return field;
+      i += length;
+    }
+    const size_t next = body.find_first_not_of(" \t\r\n", i + 1);
+    const bool is_name = depth == 1 && next != std::string_view::npos && body[next] == ':';
+    if (is_name) field = body.substr(begin, i - begin);
+  }
+  return {};
 }
 
 MaybeError ConvertAny(const BodyField& field, const JsonValue& value, Json* out);
@@ -136,8 +181,10 @@ MaybeError BodyParser::Parse(std::string_view body, int max_depth) {
     return BadField("", fmt::format("the JSON is nested deeper than {} levels", max_depth), "invalid_json");
   }
   if (error == simdjson::STRING_ERROR) {
-    return BadField("", "a string in the body has a bad escape, such as half of a surrogate pair",
-                    "invalid_unicode");
+    const std::string_view field = FieldOfBadString(body);
+    return BadField(
+        field, fmt::format("'{}' holds a bad escape, such as half of a surrogate pair", field.substr(0, 100)),
+        "invalid_unicode");
   }
   if (error != simdjson::SUCCESS) {
     return BadField("", fmt::format("the body is not valid JSON: {}", simdjson::error_message(error)),

@@ -171,7 +171,7 @@ TEST(ChatBody, BadMessages) {
   EXPECT_EQ(
       param_of(R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{}]}])"),
       "messages[1].tool_calls");
-  EXPECT_EQ(param_of(R"([{"role":"user","content":"\ude00"}])"), "messages[0]");
+  EXPECT_EQ(param_of(R"([{"role":"user","content":"\ude00"}])"), "messages");
   ChatBody body;
   const auto missing = ParseChatBody("{}", BodyLimits{}, &body);
   ASSERT_TRUE(missing.has_value());
