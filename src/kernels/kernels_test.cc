@@ -90,7 +90,7 @@ TEST(DefinitionTest, PairChainAddsEvenAndOddPositionsApart) {
   EXPECT_EQ(sum, 0x1p24F + 2.0F);  // even: 2^24 + 1 rounds to 2^24; odd: 1.5; their sum rounds to 2^24 + 2
 }
 
-TEST(DefinitionTest, AttentionIsNearSoftmax) {
+TEST(DefinitionTest, AttentionIsNearSoftmaxOnEveryLevel) {
   const FlushDenormals flush;
   constexpr int32_t kTokens = 600;
   constexpr int32_t kDim = 64;
@@ -118,7 +118,14 @@ TEST(DefinitionTest, AttentionIsNearSoftmax) {
       for (float& x : query) x = normal(random);
       std::vector<float> output(kDim);
       AttentionArgs args{pages, 1, window, 0.125F, position, query.data(), kDim, output.data(), kDim};
-      ref::Attention(args, {0, 1}, nullptr);
+      std::vector<float> scratch(AttentionScratchFloats(kDim));
+      ref::Attention(args, {0, 1}, scratch.data());
+      for (const IsaLevel level : AvailableLevels()) {
+        std::vector<float> again(kDim);
+        args.outputs = again.data();
+        FindOps(level)->attention(args, {0, 1}, scratch.data());
+        EXPECT_EQ(again, output) << NameOf(level);
+      }
       const int32_t lowest = window > 0 ? std::max(0, position - window + 1) : 0;
       std::vector<double> want(kDim, 0.0);
       double total = 0.0;
@@ -135,7 +142,7 @@ TEST(DefinitionTest, AttentionIsNearSoftmax) {
   }
 }
 
-TEST(PackedLinearTest, RefLinearIsNearTheExactProduct) {
+TEST(PackedLinearTest, LinearIsNearTheExactProductOnEveryLevel) {
   const FlushDenormals flush;
   constexpr std::array<int8_t, 16> kCodes = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
   const CanonicalFormat format{CanonicalForm::kGrouped, 32, true, 4, false, kCodes.data()};
@@ -162,6 +169,11 @@ TEST(PackedLinearTest, RefLinearIsNearTheExactProduct) {
   ref::PrepareActivation(x.data(), 64, {0, 1}, &activation);
   std::vector<float> y(3);
   Linear(ref::kOps, *linear, activation, {0, 1}, {0, 1}, nullptr, y.data(), 3);
+  for (const IsaLevel level : AvailableLevels()) {
+    std::vector<float> again(3);
+    Linear(*FindOps(level), *linear, activation, {0, 1}, {0, 1}, nullptr, again.data(), 3);
+    EXPECT_EQ(again, y) << NameOf(level);
+  }
   for (size_t o = 0; o < 3; ++o) {
     double want = 0.0;
     for (size_t k = 0; k < 64; ++k) {
