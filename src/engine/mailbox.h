@@ -34,8 +34,8 @@ class Mailbox {
   bool TryPush(Submission submission);  // false: full or closed
   void PushCancel(RequestId id);
   void Close();
-  // Moves all mail into `mail` (emptied first), waiting until `deadline` for the first piece (min: not at all,
-  // max: for ever). Closed is mail.
+  // Moves all mail into `mail` (emptied first), waiting until `deadline` for the first piece (min: not at
+  // all, max: for ever). Closed is mail.
   void Take(SteadyTime deadline, Mail* mail);
 
  private:

@@ -234,7 +234,8 @@ TEST_F(HttpServerTest, WriteThatMakesNoProgressIsCutByTime) {
   slow.Send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
   const auto held = Held();
   held->StartStream(200, "text/event-stream", {});
-  // Less than 16 KiB, so that the time allowed is the limit alone; more than the two small kernel buffers hold.
+  // Less than 16 KiB, so that the time allowed is the limit alone; more than the two small kernel buffers
+  // hold.
   EXPECT_TRUE(held->Write(std::string(16'000, 'x')));
   EXPECT_TRUE(Eventually([&] { return disconnects_ == 1; }, milliseconds(2000)));
   EXPECT_TRUE(held->client_gone());

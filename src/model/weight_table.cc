@@ -73,7 +73,7 @@ class TableBuilder {
     if (config_.sandwich_norms) Add(WeightRole::kPostFfnNorm, layer, {hidden});
   }
 
-  void Add(WeightRole role, int32_t layer, std::vector<int64_t> shape) {
+  void Add(WeightRole role, int32_t layer, const std::vector<int64_t>& shape) {
     if (!status_.ok()) return;
     const std::string name = names_.Of(role, layer);
     const RawTensor* tensor = checkpoint_.FindTensor(name);

@@ -10,6 +10,7 @@ int32_t CeilBlocks(int32_t num_tokens) { return (num_tokens + kBlockTokens - 1) 
 
 std::vector<int32_t> Windows(const std::vector<KvGroupSpec>& groups) {
   std::vector<int32_t> windows;
+  windows.reserve(groups.size());
   for (const KvGroupSpec& group : groups) windows.push_back(group.window);
   return windows;
 }
