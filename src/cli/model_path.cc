@@ -35,7 +35,8 @@ Result<std::string> FindSelected(const std::string& snapshot, const std::string&
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error)) {
-    if (!it->is_directory(error)) files.push_back(fs::relative(it->path(), snapshot, error).string());
+    // Lexically: relative() would follow the links into blobs/.
+    if (!it->is_directory(error)) files.push_back(it->path().lexically_relative(snapshot).string());
   }
   std::sort(files.begin(), files.end());
   ASSIGN_OR_RETURN(const std::vector<std::string> chosen, SelectHubFiles(files, selector, {}));
