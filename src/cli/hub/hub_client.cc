@@ -151,8 +151,8 @@ HubClient::Options HubClient::OptionsFromEnvironment() {
 }
 
 HubClient::HubClient(Options options) : options_(std::move(options)) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CHECK_MSG(initialised == CURLE_OK, "libcurl does not start: {}", curl_easy_strerror(initialised));
+  static const CURLcode kInitialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  CHECK_MSG(kInitialised == CURLE_OK, "libcurl does not start: {}", curl_easy_strerror(kInitialised));
   curl_ = curl_easy_init();
   CHECK_MSG(curl_ != nullptr, "libcurl gives no handle");
 }
