@@ -59,7 +59,10 @@ StepResult RankExecutor::Execute(const StepPlan& plan) {
   StepResult result;
   result.step_id = plan.step_id;
   result.rows.resize(plan.rows.size());
-  for (size_t i = 0; i < plan.rows.size(); ++i) result.rows[i].slot = plan.rows[i].slot;
+  for (size_t i = 0; i < plan.rows.size(); ++i) {
+    result.rows[i].slot = plan.rows[i].slot;
+    result.rows[i].status = slots_.at(plan.rows[i].slot).failure;
+  }
   if (!plan.rows.empty()) {
     if (const Status status = ComputeRows(plan, &result); !status.ok()) FailRows(plan, status, &result);
   }
@@ -137,17 +140,16 @@ void RankExecutor::ScorePrompt(const StepRow& row, int32_t token_in_row, const f
 
 void RankExecutor::SampleRow(const StepRow& row, const float* logits, Sampler& sampler, RowResult* result) {
   SlotState& slot = slots_.at(row.slot);
-  if (slot.failure.ok()) {
-    auto sampled = sampler.Sample({logits, static_cast<size_t>(model_.config().vocab_size)}, slot);
-    if (sampled.ok()) {
-      result->token = sampled->token;
-      result->logprob = std::move(sampled->logprob);
-      slot.AppendOutput(result->token);
-      return;
-    }
+  if (!slot.failure.ok()) return;
+  auto sampled = sampler.Sample({logits, static_cast<size_t>(model_.config().vocab_size)}, slot);
+  if (!sampled.ok()) {
     slot.failure = sampled.status();
+    result->status = slot.failure;
+    return;
   }
-  result->status = slot.failure;
+  result->token = sampled->token;
+  result->logprob = std::move(sampled->logprob);
+  slot.AppendOutput(result->token);
 }
 
 }  // namespace firebrick
