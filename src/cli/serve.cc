@@ -77,6 +77,10 @@ void ServeUntilSignal(const ServingFacts& facts, std::chrono::seconds shutdown_t
     forced = signals->WaitFor(milliseconds(0));
   }
   if (!done) FB_LOG_WARN("shutting down: cutting the requests that still run");
+  // Whoever signals once more asks for what is being done: taking the process down in the middle helps
+  // nobody.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
   server->Stop(done ? kLastWords : milliseconds(0));
 }
 

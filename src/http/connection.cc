@@ -114,15 +114,23 @@ bool Connection::ParseStep() {
     parser_->header_limit(static_cast<uint32_t>(shared_->limits.max_header_bytes));
     parser_->body_limit(shared_->limits.max_body_bytes);
     header_accepted_ = false;
+    header_bytes_ = 0;
   }
   ErrorCode error;
   const size_t used =
       parser_->put(asio::buffer(input_.data() + input_pos_, input_.size() - input_pos_), error);
   input_pos_ += used;
+  // Beast holds its own limit against each piece that it is given, not against the sum.
+  if (!header_accepted_) header_bytes_ += used;
   const bool needs_more = error == beast_http::error::need_more;
   if (error && !needs_more) {
     const int status = StatusOf(error);
     Reject(status, fmt::format("the request was refused while it was read: {}", error.message()));
+    return false;
+  }
+  if (!header_accepted_ && header_bytes_ > shared_->limits.max_header_bytes) {
+    Reject(431, fmt::format("request line and headers are longer than {} bytes",
+                            shared_->limits.max_header_bytes));
     return false;
   }
   if (parser_->is_header_done() && !header_accepted_) {

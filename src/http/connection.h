@@ -99,6 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Clock::time_point> armed_;
   size_t lingered_bytes_ = 0;
   bool header_accepted_ = false;
+  size_t header_bytes_ = 0;  // of the request being read, so far
   bool reading_ = false;
   bool writing_ = false;
   bool read_closed_ = false;

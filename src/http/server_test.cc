@@ -331,6 +331,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Compressed", Post("Content-Length: 3\r\nContent-Encoding: gzip\r\n", "abc"), 415},
         Refusal{"OtherExpectation", Post("Content-Length: 3\r\nExpect: tea\r\n", "abc"), 417},
         Refusal{"HugeHeader", "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(8000, 'x') + "\r\n\r\n", 431},
+        Refusal{"ManySmallHeaders",
+                [] {
+                  std::string request = "GET / HTTP/1.1\r\nHost: a\r\n";
+                  for (int i = 0; i < 2000; ++i) request += "A: 1\r\n";
+                  return request + "\r\n";
+                }(),
+                431},
         Refusal{"EndlessHeader", "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(8000, 'x'), 431},
         Refusal{"SlowHeader", "GET / HTTP/1.1\r\nHost: a\r\n", 408},
         Refusal{"SlowBody", Post("Content-Length: 10\r\n", "abc"), 408}),

@@ -59,7 +59,7 @@ class Server:
         assert status == 200
         total, found = 0.0, False
         for line in body.decode().splitlines():
-            match = re.fullmatch(r"([a-zA-Z_:]+)(?:\{(.*)\})? (\S+)", line)
+            match = re.fullmatch(r"([a-zA-Z0-9_:]+)(?:\{(.*)\})? (\S+)", line)
             if not match or match.group(1) != name:
                 continue
             if all(f'{key}="{value}"' in (match.group(2) or "") for key, value in labels.items()):
