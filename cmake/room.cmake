@@ -26,6 +26,8 @@ endfunction()
 function(firebrick_test name)
   cmake_parse_arguments(T "NO_SANITIZER" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
+  # The time of a test is spent in the rooms, which stay at -O3; a heavy test file compiles in two thirds of the time.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE ${T_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE FIREBRICK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
