@@ -63,6 +63,10 @@ Status AddTokens(const GgufVocabulary& vocabulary, TokenizerSpec* spec) {
       continue;
     AddedToken token{.text = text, .id = static_cast<int32_t>(id)};
     token.special = type != GgufTokenType::kUserDefined;
+    // Runs of spaces are written with spaces, and are units of the normalised text, where a typed "▁" is one
+    // too.
+    token.normalized = !token.special && vocabulary.model == "llama" &&
+                       !vocabulary.add_space_prefix.value_or(true) && text.find(' ') != std::string::npos;
     spec->added_tokens.push_back(std::move(token));
   }
   return OkStatus();

@@ -71,6 +71,17 @@ TEST(GgufVocabulary, ControlTextNeverComesFromMerging) {
   EXPECT_EQ(tokenizer.Encode("bc", SpecialTokens::kUserText, false).value(), (Ids{5, 6}));
 }
 
+TEST(GgufVocabulary, RunsOfSpacesAreUnitsOfNormalisedText) {
+  GgufVocabulary vocabulary = SmallSentencePiece();
+  vocabulary.tokens.emplace_back("  ");
+  vocabulary.scores.push_back(-1000);
+  vocabulary.token_types.push_back(4);
+  vocabulary.add_space_prefix = false;
+  const Tokenizer tokenizer = Make(vocabulary);
+  EXPECT_EQ(Encode(tokenizer, "a  b"), (Ids{4, 12, 5}));
+  EXPECT_EQ(Encode(tokenizer, "a\u2581 b"), (Ids{4, 12, 5}));
+}
+
 TEST(GgufVocabulary, EndsOfTurnAreFound) {
   GgufVocabulary vocabulary = SmallSentencePiece();
   vocabulary.tokens.emplace_back("<end_of_turn>");
