@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "text/chat_template.h"
 

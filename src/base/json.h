@@ -8,12 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_fwd.h"
 #include "base/status.h"
 
 namespace firebrick {
-
-// JSON with the order of keys kept: chat templates and tool schemas depend on it.
-using Json = nlohmann::ordered_json;
 
 // Appends `text` as a JSON string with its quotes. `text` must be valid UTF-8.
 void AppendJsonString(std::string_view text, std::string* out);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/json.h"
 #include "base/queue.h"
 
 namespace firebrick {

@@ -10,7 +10,7 @@
 
 #include "api/delta.h"
 #include "api/request.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "cli/model_session.h"
 

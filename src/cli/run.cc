@@ -8,6 +8,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "cli/answer.h"
 #include "cli/commands.h"

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "exec/fake/fake_executor.h"
 #include "text/tokenizer.h"
 

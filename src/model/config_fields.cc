@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/json.h"
+
 namespace firebrick {
 namespace {
 

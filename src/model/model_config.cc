@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "model/arch/architecture.h"
 
 namespace firebrick {

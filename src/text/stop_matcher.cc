@@ -84,12 +84,12 @@ StopMatcher::Output StopMatcher::Push(std::string_view text) {
     if (nodes_[state_].stop < 0) continue;
     finished_ = true;
     output.matched = static_cast<size_t>(nodes_[state_].stop);
-    if (!include_stop_) output.text.resize(output.text.size() - stop_bytes_[*output.matched]);
+    if (!include_stop_) output.text.erase(output.text.size() - stop_bytes_[*output.matched]);
     return output;
   }
   const size_t keep = nodes_[state_].depth;
   held_ = output.text.substr(output.text.size() - keep);
-  output.text.resize(output.text.size() - keep);
+  output.text.erase(output.text.size() - keep);
   return output;
 }
 

@@ -5,6 +5,7 @@
 
 #include <simdjson.h>
 
+#include "base/json.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json_parts.h"
 #include "text/tokenizer_spec.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "text/split_pattern.h"
 

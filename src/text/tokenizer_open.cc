@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "text/tokenizer.h"
 #include "weights/checkpoint.h"
 

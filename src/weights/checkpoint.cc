@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json.h"
 #include "weights/gguf.h"
 #include "weights/gguf_reader.h"
 #include "weights/safetensors_reader.h"
@@ -30,6 +31,11 @@ Result<Checkpoint> OpenFolder(const std::string& folder) {
   }
   return InvalidArgument("{} holds {} GGUF models; name one of them, for example {}", folder, models.size(),
                          models[0]);
+}
+
+const Json& OrNull(const std::shared_ptr<const Json>& json) {
+  static const Json null;
+  return json != nullptr ? *json : null;
 }
 
 }  // namespace
@@ -65,6 +71,10 @@ const GgufValue* Checkpoint::FindMetadata(std::string_view key) const {
   }
   return nullptr;
 }
+
+const Json& Checkpoint::config() const { return OrNull(config_); }
+
+const Json& Checkpoint::generation_config() const { return OrNull(generation_config_); }
 
 Status Checkpoint::IndexNames() {
   by_name_.clear();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "tensor/weight_type.h"
 
@@ -77,8 +77,8 @@ class Checkpoint {
   std::span<const std::pair<std::string, GgufValue>> metadata() const { return metadata_; }
 
   // The folder's JSON files (safetensors); null Json where the file is absent. A GGUF has none.
-  const Json& config() const { return config_; }                        // config.json
-  const Json& generation_config() const { return generation_config_; }  // generation_config.json
+  const Json& config() const;             // config.json
+  const Json& generation_config() const;  // generation_config.json
   // Folder of tokenizer.json, tokenizer_config.json and chat_template.jinja; empty for GGUF.
   const std::string& folder() const { return folder_; }
 
@@ -94,8 +94,8 @@ class Checkpoint {
   std::vector<OpaqueTensor> opaque_tensors_;
   std::vector<std::pair<std::string_view, size_t>> by_name_;  // sorted; into tensors_
   std::vector<std::pair<std::string, GgufValue>> metadata_;
-  Json config_;
-  Json generation_config_;
+  std::shared_ptr<const Json> config_;             // nullptr: a null Json
+  std::shared_ptr<const Json> generation_config_;  // likewise
 };
 
 }  // namespace firebrick

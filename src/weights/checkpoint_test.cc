@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "weights/file_layout.h"
 #include "weights/file_writer.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "weights/printable.h"
 #include "weights/safetensors.h"
 
@@ -184,10 +185,12 @@ Status SafetensorsReader::AddShards(const std::string& index_path, Checkpoint* o
 }
 
 Status SafetensorsReader::ReadJsonFiles(Checkpoint* out) {
-  ASSIGN_OR_RETURN(out->config_, ReadJsonObject(out->folder_ + "/config.json"));
-  ASSIGN_OR_RETURN(out->generation_config_, ReadJsonObject(out->folder_ + "/generation_config.json"));
-  for (const Json* config :
-       {&out->config_, out->config_.contains("text_config") ? &out->config_["text_config"] : nullptr}) {
+  ASSIGN_OR_RETURN(Json generation, ReadJsonObject(out->folder_ + "/generation_config.json"));
+  out->generation_config_ = std::make_shared<const Json>(std::move(generation));
+  ASSIGN_OR_RETURN(Json root, ReadJsonObject(out->folder_ + "/config.json"));
+  out->config_ = std::make_shared<const Json>(std::move(root));
+  const auto text = out->config_->find("text_config");
+  for (const Json* config : {out->config_.get(), text != out->config_->end() ? &*text : nullptr}) {
     if (config == nullptr || !config->is_object() || !config->contains("quantization_config")) continue;
     const Json& quantization = (*config)["quantization_config"];
     const bool named = quantization.is_object() && quantization.contains("quant_method") &&

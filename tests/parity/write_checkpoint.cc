@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/json.h"
 #include "golden.h"
 #include "tensor/float_bits.h"
 #include "weights/file_layout.h"

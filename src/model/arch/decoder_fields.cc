@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
+
 namespace firebrick {
 namespace {
 

@@ -2,6 +2,7 @@
 // w, scaled embeddings, a query scale of its own. GGUF files hold the norms with the 1 already added.
 #include <cmath>
 
+#include "base/json.h"
 #include "model/arch/decoder_fields.h"
 #include "model/arch/families.h"
 

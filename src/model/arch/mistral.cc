@@ -1,5 +1,6 @@
 // Mistral: Llama with an explicit head size, and a sliding window on every layer in v0.1. Its GGUF files call
 // themselves "llama".
+#include "base/json.h"
 #include "model/arch/decoder_fields.h"
 #include "model/arch/families.h"
 

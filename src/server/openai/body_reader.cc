@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace firebrick {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "server/openai/body_reader.h"
 
 namespace firebrick {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace firebrick::jinja {

@@ -1,7 +1,7 @@
 // JSON of a request as values of the template.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "text/jinja/context.h"
 
 namespace firebrick::jinja {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "weights/file_writer.h"
 #include "weights/quantize.h"
 #include "weights/synthetic/normal.h"
