@@ -20,7 +20,11 @@ if(FIREBRICK_SANITIZER)
   set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
 endif()
 if(FIREBRICK_SANITIZER STREQUAL "asan")
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+  # The four checks left out stand at every access through a pointer and double the build; ASan finds what they find by
+  # itself, but for misaligned reads, and the fuzz targets of every parser keep all of them.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr -fno-sanitize-recover=all)
+  # Checks by call, not inline: a quarter of the build's time, for tests that run a little longer.
+  add_compile_options(--param=asan-instrumentation-with-call-threshold=0)
   add_link_options(-fsanitize=address,undefined)
 elseif(FIREBRICK_SANITIZER STREQUAL "tsan")
   add_compile_options(-fsanitize=thread -Wno-tsan)
