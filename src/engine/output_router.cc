@@ -87,6 +87,10 @@ void OutputRouter::Deliver(SequenceEvent event) {
     TokenDelta delta = stream.Advance(std::move(event));
     Observe(stream, delta);
     const bool is_last_delta = delta.finish.has_value();
+    if (is_last_delta) {  // who has the end of an answer finds it counted
+      const std::lock_guard lock(mutex_);
+      counters_ = counts_;
+    }
     stream.sink().OnDelta(std::move(delta));
     if (is_last_delta) {
       streams_.erase(found);
