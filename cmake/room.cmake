@@ -16,6 +16,12 @@ if(NOT FIREBRICK_SANITIZER STREQUAL "fuzz")
   target_compile_options(fb_precompiled_test PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
 
+# Sanitizer builds compile several files of a room as one (CMAKE_UNITY_BUILD): half the time. These stand alone there,
+# since they have a private name that another file of the room has, too.
+function(firebrick_stand_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # firebrick_room(NAME [DEPS target...] [OWN_FLAGS]): one library of all .cc files below src/NAME, and one test program
 # NAME_test of all *_test.cc files there. The library is fb_NAME. DEPS are the rooms and libraries it links.
 # OWN_FLAGS: the room sets compile options of its own, so that the precompiled headers do not fit it.
