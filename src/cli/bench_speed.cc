@@ -3,43 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <numeric>
 
 #include "base/json.h"
+#include "cli/bench_machine.h"
 #include "cli/model_session.h"
 
 namespace firebrick {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-// Bytes per second that all threads read together from memory that no cache holds.
-double MeasureReadBandwidth(ThreadPool& pool) {
-  constexpr size_t kWords = (512ULL << 20) / sizeof(uint64_t);
-  const std::vector<uint64_t> words(kWords, 1);
-  std::vector<uint64_t> sums(static_cast<size_t>(pool.num_threads()) * 8);
-  std::vector<double> rates;
-  for (int run = 0; run < 5; ++run) {
-    const auto begin = Clock::now();
-    pool.ParallelFor(static_cast<int64_t>(kWords), [&](int64_t first, int64_t last, int32_t thread) {
-      uint64_t sum = std::accumulate(words.begin() + first, words.begin() + last, uint64_t{0});
-      sums[static_cast<size_t>(thread) * 8] += sum;
-    });
-    rates.push_back(static_cast<double>(kWords * sizeof(uint64_t)) / SecondsSince(begin));
-  }
-  CHECK(std::accumulate(sums.begin(), sums.end(), uint64_t{0}) == 5 * kWords);
-  return *std::max_element(rates.begin(), rates.end());
-}
 
 // Drives an executor with plans of its own: every stream a slot with blocks of its own in every group.
 class SpeedRun {

@@ -6,6 +6,8 @@ namespace firebrick {
 namespace {
 
 constexpr size_t kAlignment = 64;
+// A kernel may read, and does not use, the group sums of up to so many rows behind the last.
+constexpr int64_t kSpareRows = 7;
 size_t PadBytes(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -15,9 +17,11 @@ Status Activation::Reshape(int64_t num_rows, int64_t num_cols, ActivationNeeds n
   const auto values = static_cast<size_t>(num_rows * padded);
   const size_t exact_bytes = needs.exact ? PadBytes(values * sizeof(float)) : 0;
   const size_t rounded_bytes = needs.rounded ? PadBytes(values * sizeof(float)) : 0;
-  const size_t bf16_bytes = needs.bf16 ? PadBytes(values * sizeof(uint16_t)) : 0;
-  const size_t sums32_bytes = needs.sums32 ? PadBytes(values / 32 * sizeof(float)) : 0;
-  const size_t sums16_bytes = needs.sums16 ? PadBytes(values / 16 * sizeof(float)) : 0;
+  const auto tiled_values = static_cast<size_t>((num_rows + 15) / 16 * 16 * padded);
+  const auto sum_values = static_cast<size_t>((num_rows + kSpareRows) * padded);
+  const size_t bf16_bytes = needs.bf16 ? PadBytes(tiled_values * sizeof(uint16_t)) : 0;
+  const size_t sums32_bytes = needs.sums32 ? PadBytes(sum_values / 32 * sizeof(float)) : 0;
+  const size_t sums16_bytes = needs.sums16 ? PadBytes(sum_values / 16 * sizeof(float)) : 0;
   const size_t total = exact_bytes + rounded_bytes + bf16_bytes + sums32_bytes + sums16_bytes;
   if (total > buffer_.size()) {
     buffer_ = AlignedBuffer();

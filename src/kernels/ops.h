@@ -81,7 +81,7 @@ double LogOfSum(double value);
 
 // The table of a level; nullptr where this CPU lacks the level or has no table for it.
 const Ops* FindOps(IsaLevel level);
-// The highest level that this CPU can run.
+// The highest level that this CPU can run, short of kAmx.
 const Ops& BestOps();
 // Levels that FindOps knows on this CPU, ascending.
 std::vector<IsaLevel> AvailableLevels();

@@ -2,9 +2,11 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/amx/amx.h"
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx512/avx512.h"
 #include "kernels/ops.h"
+#include "kernels/peak.h"
 #include "kernels/ref/ref.h"
 
 namespace firebrick {
@@ -19,7 +21,21 @@ const Ops* TableOf(IsaLevel level) {
     case IsaLevel::kAvx512:
       return &avx512::kOps;
     case IsaLevel::kAmx:
+      return &amx::Table();
+  }
+  return nullptr;
+}
+
+const PeakLoops* PeakLoopsOf(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kRef:
       return nullptr;
+    case IsaLevel::kAvx2:
+      return &avx2::kPeakLoops;
+    case IsaLevel::kAvx512:
+      return &avx512::kPeakLoops;
+    case IsaLevel::kAmx:
+      return &amx::kPeakLoops;
   }
   return nullptr;
 }
@@ -30,9 +46,13 @@ constexpr IsaLevel kLevels[] = {IsaLevel::kRef, IsaLevel::kAvx2, IsaLevel::kAvx5
 
 const Ops* FindOps(IsaLevel level) { return CpuHas(level) ? TableOf(level) : nullptr; }
 
+const PeakLoops* FindPeakLoops(IsaLevel level) { return CpuHas(level) ? PeakLoopsOf(level) : nullptr; }
+
 const Ops& BestOps() {
   const Ops* best = &ref::kOps;
   for (const IsaLevel level : kLevels) {
+    // Its instructions have only been seen emulated: it is taken by name, until tests have run on such a CPU.
+    if (level == IsaLevel::kAmx) continue;
     if (const Ops* ops = FindOps(level)) best = ops;
   }
   return *best;

@@ -102,7 +102,7 @@ TEST_P(LinearConformance, EveryFormatShapeAndRowCount) {
       for (const int64_t rows : {1, 2, 3, 4, 5, 12, 13, 29, 67, 100}) {
         const std::vector<float> x = RandomFloats(static_cast<size_t>(rows * shape.cols), 11);
         Activation activation;
-        ASSERT_TRUE(activation.Reshape(rows, shape.cols, linear.needs()).ok());
+        ASSERT_TRUE(activation.Reshape(rows, shape.cols, NeedsOf(ops(), linear)).ok());
         ref().prepare_activation(x.data(), shape.cols, {0, rows}, &activation);
         const int64_t ldy = shape.outputs + 3;
         const std::vector<float> blank(static_cast<size_t>(rows * ldy), 42.0F);
@@ -134,7 +134,7 @@ TEST_P(LinearConformance, TinyValuesAndZeros) {
     std::vector<float> x = HardFloats(7 * 96, 5);
     for (float& value : x) value *= 1e-34F;
     Activation activation;
-    ASSERT_TRUE(activation.Reshape(7, 96, linear.needs()).ok());
+    ASSERT_TRUE(activation.Reshape(7, 96, NeedsOf(ops(), linear)).ok());
     ref().prepare_activation(x.data(), 96, {0, 7}, &activation);
     std::vector<float> want(7 * 40);
     std::vector<float> got(7 * 40);

@@ -57,6 +57,19 @@ def test_doctor_prints_one_json_object(tmp_path):
     assert report["cpus"] >= 1
 
 
+def test_bench_kernels_prints_one_json_object():
+    done = firebrick("bench", "kernels", "--type", "q4_0", "--type", "bf16", "--rows", "1,5", "--outputs", "64", "--cols",
+                     "256", "--repeat", "1", "--json")
+    report = json.loads(done.stdout)
+    assert [(k["type"], k["rows"]) for k in report["kernels"]] == [("q4_0", 1), ("q4_0", 5), ("bf16", 1), ("bf16", 5)]
+    assert all(k["bytes_per_s"] > 0 and k["flops"] > 0 and k["bandwidth_share"] > 0 for k in report["kernels"])
+    assert report["read_bandwidth"] > 0
+    wrong = firebrick("bench", "kernels", "--type", "q9")
+    assert wrong.returncode == 2 and "q9" in wrong.stderr
+    wrong = firebrick("bench", "kernels", "some.gguf")
+    assert wrong.returncode == 2 and "takes no model" in wrong.stderr
+
+
 @pytest.mark.parametrize("arguments", [("run", "-p", "Hi"), ("inspect",), ("tokenize",), ("bench", "speed"), ("serve",)])
 def test_missing_default_model_says_how_to_get_it(tmp_path, arguments):
     missing = firebrick(*arguments, XDG_CACHE_HOME=str(tmp_path))

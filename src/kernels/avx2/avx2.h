@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/ops.h"
+#include "kernels/peak.h"
 
 namespace firebrick::avx2 {
 
@@ -17,5 +18,6 @@ void LinearCodes4(const PackedLinear& weights, const Activation& x, IndexRange r
                   const float* bias, float* y, int64_t ldy);
 void Attention(const AttentionArgs& args, IndexRange queries, float* scratch);
 extern const Ops kOps;
+extern const PeakLoops kPeakLoops;
 
 }  // namespace firebrick::avx2

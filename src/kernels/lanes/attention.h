@@ -12,6 +12,8 @@
 
 namespace firebrick::lanes {
 
+// Tiles: the two matrix products and the form of their left operands; this struct's own (FMA) unless a level
+// brings another. Its LoadQueries, Scores and Values are called as those below.
 template <typename V>
 struct AttentionKernel {
   using F = typename V::F;
@@ -106,19 +108,21 @@ struct AttentionKernel {
 
   static F RoundAs(KvDType dtype, F value) { return dtype == KvDType::kF32 ? value : V::RoundToBf16(value); }
 
-  static void LoadQueries(const AttentionArgs& args, const RowBlock& rows, int64_t padded, float* out) {
+  static void LoadQueries(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s) {
     const int64_t head_dim = args.pages.head_dim;
     for (int64_t r = 0; r < rows.num_rows; ++r) {
       const float* query = args.queries + rows.Query(r) * args.query_stride + rows.Head(r) * head_dim;
       ForSpans(head_dim, [&](int64_t d, auto count) {
-        StoreSpan<V>(out + r * padded + d, count, RoundAs(args.pages.dtype, LoadSpan<V>(query + d, count)));
+        StoreSpan<V>(s.queries + r * padded + d, count,
+                     RoundAs(args.pages.dtype, LoadSpan<V>(query + d, count)));
       });
     }
   }
 
   // Scores of all rows against the 32 keys of a tile, to weights[r][column...].
-  static void ScoreTile(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
-                        int64_t column) {
+  static void Scores(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
+                     const std::byte* key_tile, int64_t column) {
+    ExpandKeys(key_tile, args.pages.dtype, args.pages.head_dim, s.tile);
     const int64_t head_dim = args.pages.head_dim;
     const F scale = V::Set1(args.scale);
     for (int64_t token = 0; token < kTokens; token += 16) {
@@ -181,6 +185,19 @@ struct AttentionKernel {
     }
   }
 
+  // part += weights times values, over blocks [first_block, last_block]; weights begin at the first one.
+  static void Values(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
+                     int64_t first_block, int64_t last_block) {
+    const KvHeadPages& pages = args.pages;
+    for (int64_t r = 0; r < rows.num_rows; ++r) {
+      for (int64_t d = 0; d < padded; d += 16) V::Store(s.part + r * padded + d, V::Zero());
+    }
+    for (int64_t block = first_block; block <= last_block; ++block) {
+      ExpandValues(pages.ValueTile(static_cast<int32_t>(block)), pages.dtype, pages.head_dim, padded, s.tile);
+      AddValues(rows, pages.head_dim, padded, s, (block - first_block) * kTokens);
+    }
+  }
+
   static void Merge(int64_t row, int64_t head_dim, int64_t padded, const Scratch& s, float max, float sum,
                     bool first) {
     float* total = s.total + row * padded;
@@ -204,13 +221,14 @@ struct AttentionKernel {
   }
 
   // All of one partition: keys [begin, begin + 256) that some row sees, blocks [first_block, last_block].
+  template <typename Tiles>
   static void RunPartition(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
                            int64_t begin, int64_t first_block, int64_t last_block) {
     const KvHeadPages& pages = args.pages;
     const int64_t first_key = first_block * kTokens;
     for (int64_t block = first_block; block <= last_block; ++block) {
-      ExpandKeys(pages.KeyTile(static_cast<int32_t>(block)), pages.dtype, pages.head_dim, s.tile);
-      ScoreTile(args, rows, padded, s, (block - first_block) * kTokens);
+      Tiles::Scores(args, rows, padded, s, pages.KeyTile(static_cast<int32_t>(block)),
+                    (block - first_block) * kTokens);
     }
     const int64_t columns = (last_block - first_block + 1) * kTokens;
     float max[kAttentionRows];
@@ -226,25 +244,22 @@ struct AttentionKernel {
       } else {
         for (int64_t c = 0; c < columns; c += 16) V::Store(weights + c, V::Zero());
       }
-      for (int64_t d = 0; d < padded; d += 16) V::Store(s.part + r * padded + d, V::Zero());
     }
-    for (int64_t block = first_block; block <= last_block; ++block) {
-      ExpandValues(pages.ValueTile(static_cast<int32_t>(block)), pages.dtype, pages.head_dim, padded, s.tile);
-      AddValues(rows, pages.head_dim, padded, s, (block - first_block) * kTokens);
-    }
+    Tiles::Values(args, rows, padded, s, first_block, last_block);
     for (int64_t r = 0; r < rows.num_rows; ++r) {
       if (visible[r]) Merge(r, pages.head_dim, padded, s, max[r], sum[r], rows.Lowest(r) >= begin);
     }
   }
 
+  template <typename Tiles>
   static void RunRows(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s) {
-    LoadQueries(args, rows, padded, s.queries);
+    Tiles::LoadQueries(args, rows, padded, s);
     const int64_t lowest = rows.Lowest(0);
     const int64_t highest = rows.Position(rows.num_rows - 1);
     for (int64_t begin = lowest / kPartition * kPartition; begin <= highest; begin += kPartition) {
       const int64_t first = begin > lowest ? begin : lowest;
       const int64_t last = highest < begin + kPartition - 1 ? highest : begin + kPartition - 1;
-      RunPartition(args, rows, padded, s, begin, first / kTokens, last / kTokens);
+      RunPartition<Tiles>(args, rows, padded, s, begin, first / kTokens, last / kTokens);
     }
     const int64_t head_dim = args.pages.head_dim;
     for (int64_t r = 0; r < rows.num_rows; ++r) {
@@ -257,16 +272,21 @@ struct AttentionKernel {
     }
   }
 
-  static void Attention(const AttentionArgs& args, IndexRange queries, float* scratch) {
+  template <typename Tiles>
+  static void Run(const AttentionArgs& args, IndexRange queries, float* scratch) {
     const int64_t padded = (args.pages.head_dim + 31) / 32 * 32;
     const Scratch s = Cut(scratch, padded);
     const int64_t heads = args.heads_per_kv;
     for (int64_t row = queries.begin * heads; row < queries.end * heads; row += kAttentionRows) {
       const int64_t left = queries.end * heads - row;
-      RunRows(args,
-              {row, left < kAttentionRows ? left : kAttentionRows, heads, args.first_position, args.window},
-              padded, s);
+      RunRows<Tiles>(
+          args, {row, left < kAttentionRows ? left : kAttentionRows, heads, args.first_position, args.window},
+          padded, s);
     }
+  }
+
+  static void Attention(const AttentionArgs& args, IndexRange queries, float* scratch) {
+    Run<AttentionKernel>(args, queries, scratch);
   }
 
   template <typename Element>

@@ -153,7 +153,8 @@ struct Elementwise {
         const F value = left >= 16 ? V::Load(in + k) : LoadSpan<V>(in + k, left > 0 ? left : int64_t{0});
         if (needs.exact) V::Store(out->exact(row) + k, value);
         if (needs.rounded) V::Store(out->rounded(row) + k, V::RoundToBf16(value));
-        if (needs.bf16) V::StoreBf16(out->bf16(row) + k, V::RoundToBf16(value));
+        if (needs.bf16)
+          V::StoreBf16(out->bf16(row, k / kLinearBlock) + k % kLinearBlock, V::RoundToBf16(value));
       }
       for (int64_t group = 16; group <= 32; group += 16) {
         if (!(group == 16 ? needs.sums16 : needs.sums32)) continue;

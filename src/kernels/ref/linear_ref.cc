@@ -64,7 +64,7 @@ void PrepareActivation(const float* x, int64_t ldx, IndexRange rows, Activation*
       const float value = k < out->num_cols() ? x[row * ldx + k] : 0.0F;
       if (needs.exact) out->exact(row)[k] = value;
       if (needs.rounded) out->rounded(row)[k] = RoundToBf16(value);
-      if (needs.bf16) out->bf16(row)[k] = F32ToBf16(value);
+      if (needs.bf16) out->bf16(row, k / kLinearBlock)[k % kLinearBlock] = F32ToBf16(value);
     }
     for (const int64_t group : {16, 32}) {
       if (!(group == 16 ? needs.sums16 : needs.sums32)) continue;
