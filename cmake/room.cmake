@@ -10,11 +10,9 @@ function(firebrick_precompile name)
     <random> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> ${CMAKE_SOURCE_DIR}/src/base/status.h ${ARGN})
 endfunction()
 firebrick_precompile(fb_precompiled)
-if(NOT FIREBRICK_SANITIZER STREQUAL "fuzz")
-  firebrick_precompile(fb_precompiled_test <gtest/gtest.h> <gmock/gmock.h>)
-  target_link_libraries(fb_precompiled_test PRIVATE GTest::gtest GTest::gmock)
-  target_compile_options(fb_precompiled_test PRIVATE $<$<CONFIG:Release>:-O1>)
-endif()
+firebrick_precompile(fb_precompiled_test <gtest/gtest.h> <gmock/gmock.h>)
+target_link_libraries(fb_precompiled_test PRIVATE GTest::gtest GTest::gmock)
+target_compile_options(fb_precompiled_test PRIVATE $<$<CONFIG:Release>:-O1>)
 
 # Sanitizer builds compile several files of a room as one (CMAKE_UNITY_BUILD): half the time. These stand alone there,
 # since they have a private name that another file of the room has, too.

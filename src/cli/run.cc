@@ -195,7 +195,7 @@ Status Chat(const RunOptions& options, ModelSession& session) {
       messages = FirstMessages(options);
       continue;
     }
-    const Status status = AnswerTurn(options, session, line, &messages);
+    Status status = AnswerTurn(options, session, line, &messages);
     if (status.ok()) continue;
     if (!terminal) return status;
     PrintText(fmt::format("{}\n", status.message()));

@@ -406,7 +406,7 @@ TEST_F(HttpServerTest, PortInUseIsAnError) {
   Start();
   HttpServerOptions options;
   options.port = server_->port();
-  const auto second = HttpServer::Start(options, [](HttpRequest, Responder) {});
+  const auto second = HttpServer::Start(options, [](const HttpRequest&, const Responder&) {});
   ASSERT_FALSE(second.ok());
   EXPECT_NE(second.status().message().find("choose another"), std::string::npos);
 }

@@ -34,8 +34,8 @@ Result<Checkpoint> OpenFolder(const std::string& folder) {
 }
 
 const Json& OrNull(const std::shared_ptr<const Json>& json) {
-  static const Json null;
-  return json != nullptr ? *json : null;
+  static const Json kNull;
+  return json != nullptr ? *json : kNull;
 }
 
 }  // namespace

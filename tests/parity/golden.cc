@@ -64,8 +64,9 @@ std::vector<float> MakeWeight(const GoldenTensor& tensor) {
     z = (z ^ z >> 27) * 0x94D049BB133111EB;
     z ^= z >> 31;
     const int32_t integer = static_cast<int32_t>(z >> 56) - 128;
+    const int32_t quarter = integer / 4;
     if (tensor.shape.size() == 1) {
-      values[i] = static_cast<float>(integer / 4) / 64.0F + offset;
+      values[i] = static_cast<float>(quarter) / 64.0F + offset;
     } else {
       values[i] = static_cast<float>(integer) / (embeds ? 256.0F : 512.0F);
     }

@@ -161,7 +161,7 @@ std::string WriteSafetensors(const Golden& golden, WeightType type, const std::s
     const WeightType stored = tensor.shape.size() == 1 ? WeightType::kF32 : type;
     tensors.push_back({{tensor.name, stored, tensor.shape}, MakeWeight(tensor)});
   }
-  const std::string path = folder + "/" + golden.name + "-" + std::string(InfoOf(type).name);
+  std::string path = folder + "/" + golden.name + "-" + std::string(InfoOf(type).name);
   std::filesystem::create_directory(path);
   WriteFile(path + "/model.safetensors", LayOutSafetensors(SpecsOf(tensors)).value(), tensors);
   std::ofstream(path + "/config.json") << golden.config.dump();
@@ -195,7 +195,7 @@ std::string WriteGguf(const Golden& golden, WeightType type, const std::string& 
     tensors.push_back({{"rope_freqs.weight", WeightType::kF32, {head_dim / 2}},
                        Llama3Divisors(config.at("rope_scaling"), config.at("rope_theta"), head_dim)});
   }
-  const std::string path = folder + "/" + golden.name + "-" + std::string(InfoOf(type).name) + ".gguf";
+  std::string path = folder + "/" + golden.name + "-" + std::string(InfoOf(type).name) + ".gguf";
   const GgufMetadata metadata = MetadataOf(golden, arch, static_cast<uint32_t>(head_dim));
   WriteFile(path, LayOutGguf(metadata, SpecsOf(tensors)).value(), tensors);
   return path;

@@ -3,7 +3,7 @@
 namespace firebrick::FIREBRICK_AMX_NAMESPACE {
 
 const Ops& Table() {
-  static const Ops table = [] {
+  static const Ops kTable = [] {
     Ops ops = FIREBRICK_AVX512_NAMESPACE::kOps;
     ops.level = IsaLevel::kAmx;
     ops.wants_bf16 = true;
@@ -11,7 +11,7 @@ const Ops& Table() {
     ops.attention = Attention;
     return ops;
   }();
-  return table;
+  return kTable;
 }
 
 }  // namespace firebrick::FIREBRICK_AMX_NAMESPACE
