@@ -4,6 +4,6 @@
 
 namespace firebrick::avx2 {
 
-const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped};
+const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Plain};
 
 }  // namespace firebrick::avx2
