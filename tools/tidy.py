@@ -32,6 +32,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("files", nargs="*", metavar="FILE")
     options = parser.parse_args()
+    shallow = subprocess.run(["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, text=True,
+                             stdout=subprocess.PIPE, check=True).stdout.strip()
+    if shallow == "true" and options.newest and not options.files:
+        print("tidy: nothing checked: a shallow clone does not say which files changed; name them, or --newest 0")
+        return
     commands = json.loads((ROOT / options.build / "compile_commands.json").read_text())
     compiled = {os.path.relpath(command["file"], ROOT) for command in commands}
     files = options.files or [file for file in newest_first() if file in compiled][: options.newest or None]
