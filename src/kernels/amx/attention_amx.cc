@@ -47,44 +47,12 @@ struct AmxTiles {
 
   static void Scores(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
                      const std::byte* key_tile, int64_t column) {
-    if (rows.num_rows > kTileRows) {
-      ScoresOf<2>(args, rows, padded, s, key_tile, column);
-    } else {
-      ScoresOf<1>(args, rows, padded, s, key_tile, column);
-    }
-  }
-
-  template <int kRowTiles>
-  static void ScoresOf(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
-                       const std::byte* key_tile, int64_t column) {
-    ZeroTile<0>();
-    ZeroTile<1>();
-    if constexpr (kRowTiles == 2) {
-      ZeroTile<2>();
-      ZeroTile<3>();
-    }
-    const uint16_t* queries = Queries(s);
     constexpr int64_t kPairBytes = kBlockTokens * 2 * 2;
-    for (int64_t block = 0; block < padded / 32; ++block) {
-      LoadTile<4>(queries + block * kTileElements, 64);
-      LoadTile<6>(key_tile + block * 16 * kPairBytes, kPairBytes);
-      LoadTile<7>(key_tile + block * 16 * kPairBytes + 64, kPairBytes);
-      DotBf16<0, 4, 6>();
-      DotBf16<1, 4, 7>();
-      if constexpr (kRowTiles == 2) {
-        LoadTile<5>(queries + kTileRows * padded + block * kTileElements, 64);
-        DotBf16<2, 5, 6>();
-        DotBf16<3, 5, 7>();
-      }
-    }
-    constexpr int64_t kStride = kPartitionTokens * sizeof(float);
     float* scores = s.weights + column;
-    StoreTile<0>(scores, kStride);
-    StoreTile<1>(scores + 16, kStride);
-    if constexpr (kRowTiles == 2) {
-      StoreTile<2>(scores + kTileRows * kPartitionTokens, kStride);
-      StoreTile<3>(scores + kTileRows * kPartitionTokens + 16, kStride);
-    }
+    Multiply(
+        rows, Queries(s), kTileRows * padded, padded / 32,
+        [&](int64_t block) { return key_tile + block * 16 * kPairBytes; }, kPairBytes, scores,
+        kPartitionTokens);
     const __m512 scale = _mm512_set1_ps(args.scale);
     for (int64_t r = 0; r < rows.num_rows; ++r) {
       float* row = scores + r * kPartitionTokens;
@@ -105,47 +73,56 @@ struct AmxTiles {
         StoreBf16(out + c / 32 * kTileElements + c % 32, _mm512_loadu_ps(row + c));
       }
     }
+    const int64_t pair_bytes = static_cast<int64_t>(args.pages.head_dim) * 2 * 2;
     for (int64_t d = 0; d < padded; d += 32) {
-      if (rows.num_rows > kTileRows) {
-        ValuesOf<2>(args, padded, s, weights, first_block, num_blocks, d);
-      } else {
-        ValuesOf<1>(args, padded, s, weights, first_block, num_blocks, d);
-      }
+      const auto values = [&](int64_t block) {
+        return args.pages.ValueTile(static_cast<int32_t>(first_block + block)) + d * 4;
+      };
+      Multiply(rows, weights, kMaxBlocks * kTileElements, num_blocks, values, pair_bytes, s.part + d, padded);
     }
   }
 
-  // Dimensions [d, d + 32).
-  template <int kRowTiles>
-  static void ValuesOf(const AttentionArgs& args, int64_t padded, const Scratch& s, const uint16_t* weights,
-                       int64_t first_block, int64_t num_blocks, int64_t d) {
+  // out = left x right for all rows and 32 columns, over blocks of 32. left: the tiles of the second row tile
+  // begin `second` elements on; right(block): its 16 pairs, pair_bytes apart; row r of the result at out + r
+  // * ldo.
+  template <typename Right>
+  static void Multiply(const RowBlock& rows, const uint16_t* left, int64_t second, int64_t num_blocks,
+                       Right&& right, int64_t pair_bytes, float* out, int64_t ldo) {
+    if (rows.num_rows > kTileRows) {
+      MultiplyTiles<2>(left, second, num_blocks, right, pair_bytes, out, ldo);
+    } else {
+      MultiplyTiles<1>(left, second, num_blocks, right, pair_bytes, out, ldo);
+    }
+  }
+
+  template <int kRowTiles, typename Right>
+  static void MultiplyTiles(const uint16_t* left, int64_t second, int64_t num_blocks, Right&& right,
+                            int64_t pair_bytes, float* out, int64_t ldo) {
     ZeroTile<0>();
     ZeroTile<1>();
     if constexpr (kRowTiles == 2) {
       ZeroTile<2>();
       ZeroTile<3>();
     }
-    constexpr int64_t kMaxBlocks = kPartitionTokens / kBlockTokens;
-    const int64_t pair_bytes = static_cast<int64_t>(args.pages.head_dim) * 2 * 2;
     for (int64_t block = 0; block < num_blocks; ++block) {
-      const std::byte* values = args.pages.ValueTile(static_cast<int32_t>(first_block + block)) + d * 4;
-      LoadTile<4>(weights + block * kTileElements, 64);
-      LoadTile<6>(values, pair_bytes);
-      LoadTile<7>(values + 64, pair_bytes);
+      const std::byte* b = right(block);
+      LoadTile<4>(left + block * kTileElements, 64);
+      LoadTile<6>(b, pair_bytes);
+      LoadTile<7>(b + 64, pair_bytes);
       DotBf16<0, 4, 6>();
       DotBf16<1, 4, 7>();
       if constexpr (kRowTiles == 2) {
-        LoadTile<5>(weights + (kMaxBlocks + block) * kTileElements, 64);
+        LoadTile<5>(left + second + block * kTileElements, 64);
         DotBf16<2, 5, 6>();
         DotBf16<3, 5, 7>();
       }
     }
-    const auto stride = static_cast<int64_t>(padded * sizeof(float));
-    float* part = s.part + d;
-    StoreTile<0>(part, stride);
-    StoreTile<1>(part + 16, stride);
+    const auto stride = ldo * static_cast<int64_t>(sizeof(float));
+    StoreTile<0>(out, stride);
+    StoreTile<1>(out + 16, stride);
     if constexpr (kRowTiles == 2) {
-      StoreTile<2>(part + kTileRows * padded, stride);
-      StoreTile<3>(part + kTileRows * padded + 16, stride);
+      StoreTile<2>(out + kTileRows * ldo, stride);
+      StoreTile<3>(out + kTileRows * ldo + 16, stride);
     }
   }
 };
