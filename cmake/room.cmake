@@ -7,7 +7,8 @@ function(firebrick_precompile name)
   target_link_libraries(${name} PRIVATE spdlog::spdlog)
   target_precompile_headers(${name} PRIVATE
     <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <mutex> <optional>
-    <random> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> ${CMAKE_SOURCE_DIR}/src/base/status.h ${ARGN})
+    <random> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
+    ${CMAKE_SOURCE_DIR}/src/base/status.h ${ARGN})
 endfunction()
 firebrick_precompile(fb_precompiled)
 firebrick_precompile(fb_precompiled_test <gtest/gtest.h> <gmock/gmock.h>)
