@@ -12,8 +12,7 @@ namespace firebrick {
 struct PeakLoops {
   // Multiply-adds of plain formats. Returns the floating-point operations done (a multiply-add is two).
   int64_t (*plain)(int64_t iterations) = nullptr;
-  // The same with what integer codes need besides: per group of 32 the chains' sum and its scaling. Vector
-  // levels take the plain loop: there it is a sixteenth of the work.
+  // The same with what integer codes need besides: per group of 32 the chains' sum and its scaling.
   int64_t (*grouped)(int64_t iterations) = nullptr;
 };
 

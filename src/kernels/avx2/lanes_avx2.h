@@ -18,6 +18,7 @@ struct Lanes {
 
   // Sixteen registers: 3 rows of 16 columns take 12 for their chains.
   static constexpr int kMicroRows = 3;
+  static constexpr int kMicroPanels = 1;
   static constexpr int kFewRows = 3;
   static constexpr int kOneRowPanels = 2;
 

@@ -4,6 +4,6 @@
 
 namespace firebrick::avx2 {
 
-const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Plain};
+const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped};
 
 }  // namespace firebrick::avx2

@@ -13,8 +13,9 @@ struct Lanes {
   using F = __m512;
   using CodeTable = __m512;
 
-  // 32 registers: 12 rows take 24 for their chains.
-  static constexpr int kMicroRows = 12;
+  // 32 registers: 6 rows of 2 panels take 24 for their chains, and share each weight and each activation.
+  static constexpr int kMicroRows = 6;
+  static constexpr int kMicroPanels = 2;
   static constexpr int kFewRows = 4;
   static constexpr int kOneRowPanels = 4;
 

@@ -4,6 +4,6 @@
 
 namespace firebrick::FIREBRICK_AVX512_NAMESPACE {
 
-const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Plain};
+const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped};
 
 }  // namespace firebrick::FIREBRICK_AVX512_NAMESPACE

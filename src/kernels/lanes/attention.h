@@ -2,8 +2,8 @@
 //
 // A call works on row blocks: a row is (query, head of the group), rows of one block share each tile, which
 // is expanded to FP32 once per block. Scratch, in floats (padded: head_dim to a multiple of 32):
-//   queries [32][padded] | weights [32][256] | tile [32 * padded] | part [32][padded] | total [32][padded] |
-//   max, sum of the total per row
+//   queries [32][padded] | weights [32][256] | tile [32 * padded], panels of 16 tokens or dimensions | part
+//   [32][padded] | total [32][padded] | max, sum of the total per row
 #pragma once
 
 #include "kernels/attention.h"
@@ -19,6 +19,7 @@ struct AttentionKernel {
   using F = typename V::F;
   static constexpr int64_t kTokens = kBlockTokens;
   static constexpr int64_t kPartition = kPartitionTokens;
+  static constexpr int kPanels = V::kMicroPanels;  // of 16 tokens or dimensions, multiplied at once
 
   struct Scratch {
     float* queries;
@@ -58,52 +59,60 @@ struct AttentionKernel {
     return s;
   }
 
-  // K tile [d / 2][32][2] to FP32 rows [d][32].
-  static void ExpandKeys(const std::byte* tile, KvDType dtype, int64_t head_dim, float* out) {
-    for (int64_t pair = 0; pair < head_dim / 2; ++pair) {
-      for (int64_t token = 0; token < kTokens; token += 16) {
-        F even;
-        F odd;
-        LoadPairs(tile, dtype, (pair * kTokens + token) * 2, even, odd);
-        V::Store(out + 2 * pair * kTokens + token, even);
-        V::Store(out + (2 * pair + 1) * kTokens + token, odd);
-      }
+  // A panel of 16 tokens of a K tile [d / 2][32][2]: pairs along d.
+  template <typename Element>
+  struct KeyPanel {
+    const Element* at = nullptr;
+    FIREBRICK_INLINE void LoadPair(int64_t pair, F& even, F& odd) const {
+      LoadPairs(at + pair * kTokens * 2, even, odd);
     }
+  };
+
+  // A panel of 16 dimensions of a V tile [16][d][2]: pairs along tokens. Dimensions from head_dim on are
+  // zero.
+  template <typename Element>
+  struct ValuePanel {
+    const Element* at = nullptr;
+    int64_t head_dim = 0;
+    int64_t left = 0;  // dimensions from the panel's first to the last
+    FIREBRICK_INLINE void LoadPair(int64_t pair, F& even, F& odd) const {
+      const Element* values = at + pair * head_dim * 2;
+      if (left >= 16) return LoadPairs(values, even, odd);
+      alignas(64) Element pairs[32] = {};
+      for (int64_t i = 0; i < 2 * left; ++i) pairs[i] = values[i];
+      LoadPairs(pairs, even, odd);
+    }
+  };
+
+  static FIREBRICK_INLINE void LoadPairs(const uint16_t* pairs, F& even, F& odd) {
+    V::LoadBf16Pairs(pairs, even, odd);
+  }
+  static FIREBRICK_INLINE void LoadPairs(const float* pairs, F& even, F& odd) {
+    V::LoadF32Pairs(pairs, even, odd);
   }
 
-  // V tile [16][d][2] to FP32 rows [32][padded]; columns from head_dim to the next 16 are zero.
-  static void ExpandValues(const std::byte* tile, KvDType dtype, int64_t head_dim, int64_t padded,
-                           float* out) {
-    for (int64_t pair = 0; pair < kTokens / 2; ++pair) {
-      float* even_row = out + 2 * pair * padded;
-      float* odd_row = even_row + padded;
-      int64_t d = 0;
-      for (; d + 16 <= head_dim; d += 16) {
-        F even;
-        F odd;
-        LoadPairs(tile, dtype, (pair * head_dim + d) * 2, even, odd);
-        V::Store(even_row + d, even);
-        V::Store(odd_row + d, odd);
-      }
-      for (const int64_t end = (head_dim + 15) / 16 * 16; d < end; ++d) {
-        even_row[d] = d < head_dim ? LoadOne(tile, dtype, (pair * head_dim + d) * 2) : 0.0F;
-        odd_row[d] = d < head_dim ? LoadOne(tile, dtype, (pair * head_dim + d) * 2 + 1) : 0.0F;
-      }
+  // The load of PairChains that leaves what it expands in `expanded`, one after the other [positions][16].
+  template <typename Panel>
+  struct ExpandingLoad {
+    const Panel (&panels)[kPanels];
+    float* const (&expanded)[kPanels];
+    int64_t first_pair;
+    template <typename Index>
+    FIREBRICK_INLINE void operator()(Index p, int64_t pair, F& even, F& odd) const {
+      panels[p].LoadPair(first_pair + pair, even, odd);
+      V::Store(expanded[p] + 2 * pair * 16, even);
+      V::Store(expanded[p] + (2 * pair + 1) * 16, odd);
     }
-  }
+  };
 
-  static void LoadPairs(const std::byte* tile, KvDType dtype, int64_t index, F& even, F& odd) {
-    if (dtype == KvDType::kBF16) {
-      V::LoadBf16Pairs(reinterpret_cast<const uint16_t*>(tile) + index, even, odd);
+  // fn(tag of the element type of pages).
+  template <typename Fn>
+  static void WithElement(KvDType dtype, Fn&& fn) {
+    if (dtype == KvDType::kF32) {
+      fn(float{});
     } else {
-      V::LoadF32Pairs(reinterpret_cast<const float*>(tile) + index, even, odd);
+      fn(uint16_t{});
     }
-  }
-
-  static float LoadOne(const std::byte* tile, KvDType dtype, int64_t index) {
-    if (dtype == KvDType::kF32) return reinterpret_cast<const float*>(tile)[index];
-    const uint32_t bits = static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(tile)[index]) << 16;
-    return __builtin_bit_cast(float, bits);
   }
 
   static F RoundAs(KvDType dtype, F value) { return dtype == KvDType::kF32 ? value : V::RoundToBf16(value); }
@@ -122,26 +131,44 @@ struct AttentionKernel {
   // Scores of all rows against the 32 keys of a tile, to weights[r][column...].
   static void Scores(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
                      const std::byte* key_tile, int64_t column) {
-    ExpandKeys(key_tile, args.pages.dtype, args.pages.head_dim, s.tile);
-    const int64_t head_dim = args.pages.head_dim;
-    const F scale = V::Set1(args.scale);
-    for (int64_t token = 0; token < kTokens; token += 16) {
-      ForRowGroups<V::kMicroRows>(rows.num_rows, [&](auto count, int64_t row) {
-        constexpr int kRows = decltype(count)::value;
-        F acc[kRows];
-        Unroll<kRows>([&](auto r) { acc[r] = V::Zero(); });
-        for (int64_t d = 0; d < head_dim; d += 32) {
-          const int64_t pairs = head_dim - d < 32 ? (head_dim - d) / 2 : 16;
-          F dot[kRows];
-          PairChains<V, kRows>(s.tile + d * kTokens + token, kTokens, pairs, s.queries + row * padded + d,
-                               padded, dot);
-          Unroll<kRows>([&](auto r) { acc[r] = V::Add(acc[r], dot[r]); });
-        }
-        Unroll<kRows>([&](auto r) {
-          V::Store(s.weights + (row + r) * kPartition + column + token, V::Mul(acc[r], scale));
+    WithElement(args.pages.dtype, [&](auto element) {
+      using Element = decltype(element);
+      for (int64_t token = 0; token < kTokens; token += 16 * kPanels) {
+        KeyPanel<Element> panels[kPanels];
+        Unroll<kPanels>([&](auto p) {
+          panels[p].at = reinterpret_cast<const Element*>(key_tile) + (token + 16 * p) * 2;
         });
-      });
+        ForEvenRowGroups<1, V::kMicroRows>(rows.num_rows, [&](auto count, int64_t row) {
+          ScoreRows<count>(args, panels, row == 0, s.queries + row * padded, padded, s.tile,
+                           s.weights + row * kPartition + column + token);
+        });
+      }
+    });
+  }
+
+  template <int R, typename Panel>
+  static void ScoreRows(const AttentionArgs& args, const Panel (&panels)[kPanels], bool expand,
+                        const float* queries, int64_t padded, float* tile, float* weights) {
+    const int64_t head_dim = args.pages.head_dim;
+    F acc[R][kPanels];
+    Unroll<R>([&](auto r) { Unroll<kPanels>([&](auto p) { acc[r][p] = V::Zero(); }); });
+    for (int64_t d = 0; d < head_dim; d += 32) {
+      const int64_t pairs = head_dim - d < 32 ? (head_dim - d) / 2 : 16;
+      float* expanded[kPanels];
+      Unroll<kPanels>([&](auto p) { expanded[p] = tile + (d * kPanels + 32 * p) * 16; });
+      F dot[R][kPanels];
+      if (expand) {
+        PairChains<V, R, kPanels>(pairs, queries + d, padded, dot,
+                                  ExpandingLoad<Panel>{panels, expanded, d / 2});
+      } else {
+        PairChains<V, R, kPanels>(pairs, queries + d, padded, dot, ExpandedPanels<V, kPanels>{expanded});
+      }
+      Unroll<R>([&](auto r) { Unroll<kPanels>([&](auto p) { acc[r][p] = V::Add(acc[r][p], dot[r][p]); }); });
     }
+    const F scale = V::Set1(args.scale);
+    Unroll<R>([&](auto r) {
+      Unroll<kPanels>([&](auto p) { V::Store(weights + r * kPartition + 16 * p, V::Mul(acc[r][p], scale)); });
+    });
   }
 
   // Scores [begin, end) of a row's partition become weights, the others of [0, columns) zero. Returns their
@@ -168,23 +195,6 @@ struct AttentionKernel {
     return SumOfLanes<V>(sum);
   }
 
-  // part[r] += weights of the tile's 32 tokens times their values.
-  static void AddValues(const RowBlock& rows, int64_t head_dim, int64_t padded, const Scratch& s,
-                        int64_t column) {
-    for (int64_t d = 0; d < head_dim; d += 16) {
-      ForRowGroups<V::kMicroRows>(rows.num_rows, [&](auto count, int64_t row) {
-        constexpr int kRows = decltype(count)::value;
-        F dot[kRows];
-        PairChains<V, kRows>(s.tile + d, padded, kTokens / 2, s.weights + row * kPartition + column,
-                             kPartition, dot);
-        Unroll<kRows>([&](auto r) {
-          float* part = s.part + (row + r) * padded + d;
-          V::Store(part, V::Add(V::Load(part), dot[r]));
-        });
-      });
-    }
-  }
-
   // part += weights times values, over blocks [first_block, last_block]; weights begin at the first one.
   static void Values(const AttentionArgs& args, const RowBlock& rows, int64_t padded, const Scratch& s,
                      int64_t first_block, int64_t last_block) {
@@ -192,10 +202,45 @@ struct AttentionKernel {
     for (int64_t r = 0; r < rows.num_rows; ++r) {
       for (int64_t d = 0; d < padded; d += 16) V::Store(s.part + r * padded + d, V::Zero());
     }
-    for (int64_t block = first_block; block <= last_block; ++block) {
-      ExpandValues(pages.ValueTile(static_cast<int32_t>(block)), pages.dtype, pages.head_dim, padded, s.tile);
-      AddValues(rows, pages.head_dim, padded, s, (block - first_block) * kTokens);
+    WithElement(pages.dtype, [&](auto element) {
+      using Element = decltype(element);
+      for (int64_t block = first_block; block <= last_block; ++block) {
+        const auto* tile = reinterpret_cast<const Element*>(pages.ValueTile(static_cast<int32_t>(block)));
+        const float* weights = s.weights + (block - first_block) * kTokens;
+        for (int64_t d = 0; d < pages.head_dim; d += 16 * kPanels) {
+          ValuePanel<Element> panels[kPanels];
+          Unroll<kPanels>([&](auto p) {
+            const int64_t left = pages.head_dim - d - 16 * p;
+            panels[p] = {tile + (left > 0 ? (d + 16 * p) * 2 : 0), pages.head_dim, left > 0 ? left : 0};
+          });
+          ForEvenRowGroups<1, V::kMicroRows>(rows.num_rows, [&](auto count, int64_t row) {
+            AddValues<count>(panels, row == 0, weights + row * kPartition, s.tile, s.part + row * padded + d,
+                             padded);
+          });
+        }
+      }
+    });
+  }
+
+  // part[r] += the weights of a tile's 32 tokens times their values.
+  template <int R, typename Panel>
+  static void AddValues(const Panel (&panels)[kPanels], bool expand, const float* weights, float* tile,
+                        float* part, int64_t padded) {
+    float* expanded[kPanels];
+    Unroll<kPanels>([&](auto p) { expanded[p] = tile + p * kTokens * 16; });
+    F dot[R][kPanels];
+    if (expand) {
+      PairChains<V, R, kPanels>(kTokens / 2, weights, kPartition, dot,
+                                ExpandingLoad<Panel>{panels, expanded, 0});
+    } else {
+      PairChains<V, R, kPanels>(kTokens / 2, weights, kPartition, dot, ExpandedPanels<V, kPanels>{expanded});
     }
+    Unroll<R>([&](auto r) {
+      Unroll<kPanels>([&](auto p) {
+        float* at = part + r * padded + 16 * p;
+        V::Store(at, V::Add(V::Load(at), dot[r][p]));
+      });
+    });
   }
 
   static void Merge(int64_t row, int64_t head_dim, int64_t padded, const Scratch& s, float max, float sum,

@@ -221,8 +221,8 @@ void FewRows(const PackedLinear& weights, const ActivationRows& x, int64_t first
 
 // Columns that are expanded at once, rows that use them, panels that share the rows while they are in cache.
 inline constexpr int64_t kExpandCols = 256;
-inline constexpr int64_t kRowTile = 96;
-inline constexpr int64_t kPanelTile = 4;
+inline constexpr int64_t kRowTile = 128;
+inline constexpr int64_t kPanelTile = 8;
 
 // A span of columns of one panel as FP32: values [cols][16]; low parts alike; scales and mins [groups][16].
 struct ExpandedSpan {
@@ -232,90 +232,140 @@ struct ExpandedSpan {
   alignas(64) float mins[kExpandCols / 16 * kOutputs];
 };
 
-template <typename V, typename Source>
-void Expand(const Source& source, int64_t first_block, int64_t num_blocks, ExpandedSpan* span) {
-  using F = typename V::F;
-  for (int64_t b = 0; b < num_blocks; ++b) {
-    for (int64_t j = 0; j < Source::kBlock / 2; ++j) {
-      F even;
-      F odd;
-      source.LoadPair(first_block + b, j, even, odd);
-      const int64_t at = (b * Source::kBlock + 2 * j) * kOutputs;
-      if constexpr (Source::kSplit) {
-        const F high_even = V::HighPart(even);
-        const F high_odd = V::HighPart(odd);
-        V::Store(span->low + at, V::Sub(even, high_even));
-        V::Store(span->low + at + kOutputs, V::Sub(odd, high_odd));
-        even = high_even;
-        odd = high_odd;
-      }
-      V::Store(span->values + at, even);
-      V::Store(span->values + at + kOutputs, odd);
-    }
-    if constexpr (Source::kGrouped) {
-      V::Store(span->scales + b * kOutputs, source.Scales(first_block + b));
-      if constexpr (Source::kHasMin) V::Store(span->mins + b * kOutputs, source.Mins(first_block + b));
-    }
-  }
-}
+// What a group of rows reads: at the span's first column, and at its first group.
+struct SpanRows {
+  const float* x = nullptr;
+  int64_t stride = 0;
+  const float* sums = nullptr;
+  int64_t sums_stride = 0;
+};
 
-// acc[r] += the blocks of a span, for R rows. x: at the span's first column; sums: at its first group.
-template <typename V, typename Source, int R>
-FIREBRICK_INLINE void AddSpan(const ExpandedSpan& span, int64_t num_blocks, const float* x, int64_t stride,
-                              const float* sums, int64_t sums_stride, float* acc) {
+// The load of PairChains that decodes a block of weights and leaves it in the spans for the rows that follow:
+// the multiplications of the first rows hide the decoding.
+template <typename V, typename Source, int P>
+struct DecodingLoad {
+  using F = typename V::F;
+  const Source (&sources)[P];
+  int64_t block;  // of the source
+  ExpandedSpan* const (&spans)[P];
+  int64_t first;  // where the block begins in a span
+  template <typename Index>
+  FIREBRICK_INLINE void operator()(Index p, int64_t pair, F& even, F& odd) const {
+    const int64_t at = first + 2 * pair * kOutputs;
+    sources[p].LoadPair(block, pair, even, odd);
+    if constexpr (Source::kSplit) {
+      const F high_even = V::HighPart(even);
+      const F high_odd = V::HighPart(odd);
+      V::Store(spans[p]->low + at, V::Sub(even, high_even));
+      V::Store(spans[p]->low + at + kOutputs, V::Sub(odd, high_odd));
+      even = high_even;
+      odd = high_odd;
+    }
+    V::Store(spans[p]->values + at, even);
+    V::Store(spans[p]->values + at + kOutputs, odd);
+  }
+};
+
+// acc[p][r] += the blocks of a span, for R rows and P panels.
+template <typename V, typename Source, int R, int P, bool kDecode>
+void AddSpan(const Source (&sources)[P], int64_t source_block, ExpandedSpan* const (&spans)[P],
+             int64_t num_blocks, const SpanRows& rows, float* const (&acc)[P]) {
   using F = typename V::F;
   constexpr int64_t kBlock = Source::kBlock;
   for (int64_t b = 0; b < num_blocks; ++b) {
-    F dot[R];
-    PairChains<V, R>(span.values + b * kBlock * kOutputs, kOutputs, kBlock / 2, x + b * kBlock, stride, dot);
-    Unroll<R>([&](auto r) __attribute__((always_inline)) {
-      F total = V::Load(acc + r * kOutputs);
+    const float* x = rows.x + b * kBlock;
+    const int64_t first = b * kBlock * kOutputs;
+    F dot[R][P];
+    if constexpr (kDecode) {
       if constexpr (Source::kGrouped) {
-        total = V::Fma(dot[r], V::Load(span.scales + b * kOutputs), total);
-        if constexpr (Source::kHasMin) {
-          total = V::Fma(V::Set1(sums[r * sums_stride + b]), V::Load(span.mins + b * kOutputs), total);
-        }
-      } else {
-        total = V::Add(total, dot[r]);
+        Unroll<P>([&](auto p) __attribute__((always_inline)) {
+          V::Store(spans[p]->scales + b * kOutputs, sources[p].Scales(source_block + b));
+          if constexpr (Source::kHasMin)
+            V::Store(spans[p]->mins + b * kOutputs, sources[p].Mins(source_block + b));
+        });
       }
-      V::Store(acc + r * kOutputs, total);
+      PairChains<V, R, P>(kBlock / 2, x, rows.stride, dot,
+                          DecodingLoad<V, Source, P>{sources, source_block + b, spans, first});
+    } else {
+      float* values[P];
+      Unroll<P>([&](auto p) __attribute__((always_inline)) { values[p] = spans[p]->values + first; });
+      PairChains<V, R, P>(kBlock / 2, x, rows.stride, dot, ExpandedPanels<V, P>{values});
+    }
+    Unroll<R>([&](auto r) __attribute__((always_inline)) {
+      Unroll<P>([&](auto p) __attribute__((always_inline)) {
+        F total = V::Load(acc[p] + r * kOutputs);
+        if constexpr (Source::kGrouped) {
+          total = V::Fma(dot[r][p], V::Load(spans[p]->scales + b * kOutputs), total);
+          if constexpr (Source::kHasMin) {
+            const F sum = V::Set1(rows.sums[r * rows.sums_stride + b]);
+            total = V::Fma(sum, V::Load(spans[p]->mins + b * kOutputs), total);
+          }
+        } else {
+          total = V::Add(total, dot[r][p]);
+        }
+        V::Store(acc[p] + r * kOutputs, total);
+      });
     });
     if constexpr (Source::kSplit) {
-      PairChains<V, R>(span.low + b * kBlock * kOutputs, kOutputs, kBlock / 2, x + b * kBlock, stride, dot);
+      float* lows[P];
+      Unroll<P>([&](auto p) __attribute__((always_inline)) { lows[p] = spans[p]->low + first; });
+      PairChains<V, R, P>(kBlock / 2, x, rows.stride, dot, ExpandedPanels<V, P>{lows});
       Unroll<R>([&](auto r) __attribute__((always_inline)) {
-        V::Store(acc + r * kOutputs, V::Add(V::Load(acc + r * kOutputs), dot[r]));
+        Unroll<P>([&](auto p) __attribute__((always_inline)) {
+          float* at = acc[p] + r * kOutputs;
+          V::Store(at, V::Add(V::Load(at), dot[r][p]));
+        });
       });
     }
   }
 }
+
+// Sums of a tile of rows and panels while the columns pass, and the expanded weights of one micro tile.
+template <int P>
+struct TileScratch {
+  // One panel more than a tile has: the last micro tile of an odd number of panels computes one for nobody.
+  alignas(64) float acc[kPanelTile + P - 1][kRowTile * kOutputs];
+  ExpandedSpan spans[P];
+};
 
 // num_rows <= kRowTile rows against num_panels <= kPanelTile panels.
 template <typename V, typename Source>
 void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_rows, int64_t first_panel,
               int64_t num_panels, const float* bias, float* y, int64_t ldy) {
+  constexpr int P = V::kMicroPanels;
   constexpr int64_t kBlock = Source::kBlock;
   constexpr int64_t kBlocksAtOnce = kExpandCols / kBlock;
-  alignas(64) float acc[kPanelTile][kRowTile * kOutputs];
-  ExpandedSpan span;
-  for (int64_t p = 0; p < num_panels; ++p) {
-    for (int64_t r = 0; r < num_rows; ++r) V::Store(acc[p] + r * kOutputs, V::Zero());
+  TileScratch<P> scratch;
+  for (int64_t p = 0; p < num_panels + P - 1; ++p) {
+    for (int64_t r = 0; r < num_rows; ++r) V::Store(scratch.acc[p] + r * kOutputs, V::Zero());
   }
   const int64_t num_blocks = weights.padded_cols() / kBlock;
   for (int64_t first = 0; first < num_blocks; first += kBlocksAtOnce) {
     const int64_t blocks = num_blocks - first < kBlocksAtOnce ? num_blocks - first : kBlocksAtOnce;
-    for (int64_t p = 0; p < num_panels; ++p) {
-      Expand<V>(Source(weights, first_panel + p), first, blocks, &span);
-      ForRowGroups<V::kMicroRows>(num_rows, [&](auto rows, int64_t row) {
-        const float* sums = nullptr;
-        if constexpr (Source::kHasMin) sums = x.sums + row * x.sums_stride + first;
-        AddSpan<V, Source, rows>(span, blocks, x.values + row * x.stride + first * kBlock, x.stride, sums,
-                                 x.sums_stride, acc[p] + row * kOutputs);
+    for (int64_t panel = 0; panel < num_panels; panel += P) {
+      Source sources[P];
+      ExpandedSpan* spans[P];
+      Unroll<P>([&](auto p) {
+        // Behind the last panel stands the last once more.
+        sources[p] = Source(weights, first_panel + (panel + p < num_panels ? panel + p : num_panels - 1));
+        spans[p] = &scratch.spans[p];
+      });
+      ForEvenRowGroups<(V::kMicroRows + 1) / 2, V::kMicroRows>(num_rows, [&](auto count, int64_t row) {
+        SpanRows rows{x.values + row * x.stride + first * kBlock, x.stride, nullptr, x.sums_stride};
+        if constexpr (Source::kHasMin) rows.sums = x.sums + row * x.sums_stride + first;
+        float* acc[P];
+        Unroll<P>([&](auto p) { acc[p] = scratch.acc[panel + p] + row * kOutputs; });
+        if (row == 0) {
+          AddSpan<V, Source, count, P, true>(sources, first, spans, blocks, rows, acc);
+        } else {
+          AddSpan<V, Source, count, P, false>(sources, first, spans, blocks, rows, acc);
+        }
       });
     }
   }
   for (int64_t p = 0; p < num_panels; ++p) {
     for (int64_t r = 0; r < num_rows; ++r) {
-      StoreOutputs<V>(weights, first_panel + p, bias, y + r * ldy, V::Load(acc[p] + r * kOutputs));
+      StoreOutputs<V>(weights, first_panel + p, bias, y + r * ldy, V::Load(scratch.acc[p] + r * kOutputs));
     }
   }
 }
@@ -332,7 +382,7 @@ void RunFewRows(const PackedLinear& weights, const Activation& x, IndexRange row
     }
   }
   for (; panel < panels.end; ++panel) {
-    WithRowCount<V::kFewRows>(rows.size(), [&](auto count) {
+    WithRowCount<1, V::kFewRows>(rows.size(), [&](auto count) {
       FewRows<V, Source, count, 1>(weights, x_rows, panel, bias, y_rows, ldy);
     });
   }
@@ -346,8 +396,12 @@ void RunLinear(const PackedLinear& weights, const Activation& x, IndexRange rows
     RunFewRows<V, Source>(weights, x, rows, panels, bias, y, ldy);
     return;
   }
-  for (int64_t row = rows.begin; row < rows.end; row += kRowTile) {
-    const int64_t num_rows = rows.end - row < kRowTile ? rows.end - row : kRowTile;
+  // Tiles of nearly equal size: none is so small that its multiplications would not hide the decoding.
+  const int64_t num_tiles = (rows.size() + kRowTile - 1) / kRowTile;
+  for (int64_t tile = 0; tile < num_tiles; ++tile) {
+    const IndexRange part = SplitRange(rows.size(), num_tiles, tile);
+    const int64_t row = rows.begin + part.begin;
+    const int64_t num_rows = part.size();
     const ActivationRows x_rows = RowsFor<Source>(x, row);
     for (int64_t panel = panels.begin; panel < panels.end; panel += kPanelTile) {
       const int64_t num_panels = panels.end - panel < kPanelTile ? panels.end - panel : kPanelTile;

@@ -19,44 +19,67 @@ FIREBRICK_INLINE void Unroll(Fn&& fn) {
   (std::make_integer_sequence<int, N>{});
 }
 
-// Pair chains of R rows of x against 16 columns: over 2 * num_pairs positions k, w at w + k * ldw, x at
-// x + r * ldx + k. dot[r] = even chain + odd chain.
-template <typename V, int R>
-FIREBRICK_INLINE void PairChains(const float* w, int64_t ldw, int64_t num_pairs, const float* x, int64_t ldx,
-                                 typename V::F (&dot)[R]) {
+// Pair chains of R rows of x against P panels of 16 columns, over 2 * num_pairs positions k: dot[r][p] = even
+// chain + odd chain. x: row r at x + r * ldx. load(integral_constant p, pair, even, odd) gives a panel's
+// values at the two positions of a pair.
+template <typename V, int R, int P, typename Load>
+FIREBRICK_INLINE void PairChains(int64_t num_pairs, const float* x, int64_t ldx, typename V::F (&dot)[R][P],
+                                 Load&& load) {
   using F = typename V::F;
-  F even[R];
-  F odd[R];
-  Unroll<R>([&](auto r) __attribute__((always_inline)) { even[r] = odd[r] = V::Zero(); });
-#pragma GCC unroll 4
+  F odd[R][P];
+  Unroll<R>([&](auto r) __attribute__((always_inline)) {
+    Unroll<P>([&](auto p) __attribute__((always_inline)) { dot[r][p] = odd[r][p] = V::Zero(); });
+  });
+#pragma GCC unroll 2
   for (int64_t j = 0; j < num_pairs; ++j) {
-    const F w_even = V::Load(w + 2 * j * ldw);
+    F w_even[P];
+    F w_odd[P];
+    Unroll<P>([&](auto p) __attribute__((always_inline)) { load(p, j, w_even[p], w_odd[p]); });
     Unroll<R>([&](auto r) __attribute__((always_inline)) {
-      even[r] = V::Fma(w_even, V::Set1(x[r * ldx + 2 * j]), even[r]);
-    });
-    const F w_odd = V::Load(w + (2 * j + 1) * ldw);
-    Unroll<R>([&](auto r) __attribute__((always_inline)) {
-      odd[r] = V::Fma(w_odd, V::Set1(x[r * ldx + 2 * j + 1]), odd[r]);
+      const F x_even = V::Set1(x[r * ldx + 2 * j]);
+      Unroll<P>([&](auto p)
+                    __attribute__((always_inline)) { dot[r][p] = V::Fma(w_even[p], x_even, dot[r][p]); });
+      const F x_odd = V::Set1(x[r * ldx + 2 * j + 1]);
+      Unroll<P>([&](auto p)
+                    __attribute__((always_inline)) { odd[r][p] = V::Fma(w_odd[p], x_odd, odd[r][p]); });
     });
   }
-  Unroll<R>([&](auto r) __attribute__((always_inline)) { dot[r] = V::Add(even[r], odd[r]); });
+  Unroll<R>([&](auto r) __attribute__((always_inline)) {
+    Unroll<P>([&](auto p) __attribute__((always_inline)) { dot[r][p] = V::Add(dot[r][p], odd[r][p]); });
+  });
 }
 
-// Covers [0, num_rows) by calls of fn(integral_constant R, first_row), R as large as fits of kMost, kMost /
-// 2, ... 1.
-template <int kMost, typename Fn>
-FIREBRICK_INLINE void ForRowGroups(int64_t num_rows, Fn&& fn, int64_t row = 0) {
-  for (; row + kMost <= num_rows; row += kMost) fn(std::integral_constant<int, kMost>{}, row);
-  if constexpr (kMost > 1) ForRowGroups<kMost / 2>(num_rows, fn, row);
-}
+// The load of PairChains that reads panels expanded to FP32: panel p at panels[p], [positions][16].
+template <typename V, int P>
+struct ExpandedPanels {
+  using F = typename V::F;
+  float* const (&panels)[P];
+  template <typename Index>
+  FIREBRICK_INLINE void operator()(Index p, int64_t pair, F& even, F& odd) const {
+    even = V::Load(panels[p] + 2 * pair * 16);
+    odd = V::Load(panels[p] + (2 * pair + 1) * 16);
+  }
+};
 
-// fn(integral_constant num_rows), for 1 <= num_rows <= kMost.
-template <int kMost, typename Fn>
+// fn(integral_constant num_rows), for kLeast <= num_rows <= kMost.
+template <int kLeast, int kMost, typename Fn>
 FIREBRICK_INLINE void WithRowCount(int64_t num_rows, Fn&& fn) {
-  if constexpr (kMost > 1) {
-    if (num_rows < kMost) return WithRowCount<kMost - 1>(num_rows, fn);
+  if constexpr (kMost > kLeast) {
+    if (num_rows < kMost) return WithRowCount<kLeast, kMost - 1>(num_rows, fn);
   }
   fn(std::integral_constant<int, kMost>{});
+}
+
+// Covers [0, num_rows) by calls of fn(integral_constant R, first_row) of nearly equal R, kLeast <= R <=
+// kMost. Of more than kMost rows none is below half of it.
+template <int kLeast, int kMost, typename Fn>
+FIREBRICK_INLINE void ForEvenRowGroups(int64_t num_rows, Fn&& fn) {
+  const int64_t num_groups = (num_rows + kMost - 1) / kMost;
+  for (int64_t group = 0, row = 0; group < num_groups; ++group) {
+    const int64_t count = (num_rows - row) / (num_groups - group);
+    WithRowCount<kLeast, kMost>(count, [&](auto rows) { fn(rows, row); });
+    row += count;
+  }
 }
 
 // e^x, as kernels/ref/definition.h defines it.

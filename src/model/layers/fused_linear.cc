@@ -6,10 +6,10 @@
 namespace firebrick {
 namespace {
 
-// Rows whose activations stay in the second-level cache while the panels of a part pass over them.
-constexpr int64_t kRowBlock = 64;
 // Parts per thread: enough that a slow thread does not hold up the others.
 constexpr int64_t kPartsPerThread = 4;
+// Panels that kernels take together: parts are cut between them.
+constexpr int64_t kPanelUnit = 2;
 
 }  // namespace
 
@@ -51,14 +51,13 @@ void FusedLinear::RunPanels(const Ops& ops, const Activation& x, IndexRange rows
 }
 
 void FusedLinear::Run(const Ops& ops, ThreadPool& pool, const Activation& x, float* y, int64_t ldy) const {
-  const int64_t parts = std::min(num_panels_, int64_t{pool.num_threads()} * kPartsPerThread);
-  // All row blocks of a part follow each other on one thread, so a part's weights are read from memory once.
+  const int64_t units = (num_panels_ + kPanelUnit - 1) / kPanelUnit;
+  const int64_t parts = std::min(units, int64_t{pool.num_threads()} * kPartsPerThread);
   pool.ParallelForChunks(parts, 1, [&](int64_t begin, int64_t end, int32_t) {
     for (int64_t part = begin; part < end; ++part) {
-      const IndexRange panels = SplitRange(num_panels_, parts, part);
-      for (int64_t row = 0; row < x.num_rows(); row += kRowBlock) {
-        RunPanels(ops, x, {row, std::min(row + kRowBlock, x.num_rows())}, panels, y, ldy);
-      }
+      const IndexRange own = SplitRange(units, parts, part);
+      RunPanels(ops, x, {0, x.num_rows()},
+                {own.begin * kPanelUnit, std::min(own.end * kPanelUnit, num_panels_)}, y, ldy);
     }
   });
 }
