@@ -24,7 +24,10 @@ CommandAction DeclareBench(FlagSet* flags) {
       "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix kernel alone",
       &options->what);
   AddModelFlags(&options->speed.model, flags);
-  flags->Integer("--prompt", "N", "tokens of each prompt", &options->speed.prompt, 1);
+  flags->Integer("--prompt", "N", "tokens whose prefill is measured; 0 leaves it out", &options->speed.prompt,
+                 0);
+  flags->Integer("--context", "N", "tokens before those that a stream decodes; default: as --prompt",
+                 &options->speed.context, 0);
   flags->Integer("--gen", "N", "tokens that each stream decodes", &options->speed.gen, 1);
   flags->IntegerList("--streams", "N,N", "sequences decoded at once", &options->speed.streams, 1, 4096);
   flags->Integer("--repeat", "N", "runs of each measurement; the median counts", &options->speed.repeat, 1,

@@ -108,16 +108,45 @@ class SpeedRun {
 
 struct StreamFigures {
   int32_t streams = 0;
+  double context_tps = 0;
   double decode_tps = 0;
   double bytes_per_s = 0;
 };
+
+constexpr int32_t kChunk = 512;
+
+double MeasurePrefill(SpeedRun& run, const BenchSpeedOptions& options) {
+  std::vector<double> seconds;
+  for (int32_t i = 0; i < options.repeat; ++i) {
+    seconds.push_back(run.Prefill(1, options.prompt, kChunk));
+    run.CloseAll(1);
+  }
+  return options.prompt / Median(seconds);
+}
+
+StreamFigures MeasureDecode(SpeedRun& run, const BenchSpeedOptions& options, int32_t streams,
+                            int32_t context) {
+  std::vector<double> context_seconds;
+  std::vector<double> seconds;
+  for (int32_t i = 0; i < options.repeat; ++i) {
+    context_seconds.push_back(run.Prefill(streams, context, kChunk));
+    run.Decode(streams, context, 1);  // warms up this number of streams
+    seconds.push_back(run.Decode(streams, context + 1, options.gen));
+    run.CloseAll(streams);
+  }
+  return {.streams = streams,
+          .context_tps = context / Median(context_seconds) * streams,
+          .decode_tps = options.gen / Median(seconds) * streams};
+}
 
 }  // namespace
 
 Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
   if (options.streams.empty()) return InvalidArgument("--streams names no number of streams");
+  const int32_t context = options.context > 0 ? options.context : options.prompt;
+  if (context == 0) return InvalidArgument("--prompt 0 leaves the context open; add --context N");
   ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModel(options.model, options.json));
-  const int32_t length = options.prompt + options.gen + 1;
+  const int32_t length = std::max(options.prompt, context + options.gen + 1);
   const int32_t most = *std::max_element(options.streams.begin(), options.streams.end());
   const KvGeometry geometry = loaded.model->MakeKvGeometry(loaded.kv_dtype);
   const int32_t num_blocks =
@@ -126,29 +155,16 @@ Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
   const double bandwidth = MeasureReadBandwidth(*loaded.pool);
   SpeedRun run(loaded, *executor, length);
 
-  constexpr int32_t kChunk = 512;
-  std::vector<double> prefill_seconds;
-  for (int32_t i = 0; i <= options.repeat; ++i) {  // the first one warms up
-    const double seconds = run.Prefill(1, options.prompt, kChunk);
-    run.CloseAll(1);
-    if (i > 0) prefill_seconds.push_back(seconds);
-  }
-  const double prefill_tps = options.prompt / Median(prefill_seconds);
-
+  run.Prefill(1, std::min(kChunk, std::max(options.prompt, context)), kChunk);  // warms up
+  run.CloseAll(1);
+  const double prefill_tps = options.prompt > 0 ? MeasurePrefill(run, options) : 0;
   std::vector<StreamFigures> figures;
   for (const int32_t streams : options.streams) {
-    std::vector<double> seconds;
-    for (int32_t i = 0; i < options.repeat; ++i) {
-      run.Prefill(streams, options.prompt, kChunk);
-      seconds.push_back(run.Decode(streams, options.prompt, options.gen));
-      run.CloseAll(streams);
-    }
-    const double steps_per_s = options.gen / Median(seconds);
-    const double kv_bytes = static_cast<double>(streams) * (options.prompt + options.gen / 2.0) /
-                            kBlockTokens *
+    figures.push_back(MeasureDecode(run, options, streams, context));
+    StreamFigures& f = figures.back();
+    const double kv_bytes = static_cast<double>(streams) * (context + 1 + options.gen / 2.0) / kBlockTokens *
                             static_cast<double>(geometry.page_bytes() * geometry.groups.size());
-    figures.push_back({streams, steps_per_s * streams,
-                       steps_per_s * (static_cast<double>(loaded.model->step_bytes()) + kv_bytes)});
+    f.bytes_per_s = f.decode_tps / streams * (static_cast<double>(loaded.model->step_bytes()) + kv_bytes);
   }
   RETURN_IF_ERROR(run.error());
 
@@ -156,12 +172,14 @@ Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
     Json list = Json::array();
     for (const StreamFigures& f : figures) {
       list.push_back({{"streams", f.streams},
+                      {"context_tps", f.context_tps},
                       {"decode_tps", f.decode_tps},
                       {"bytes_per_s", f.bytes_per_s},
                       {"roofline_share", f.bytes_per_s / bandwidth}});
     }
     const Json result = {{"model", loaded.name},
                          {"prompt", options.prompt},
+                         {"context", context},
                          {"gen", options.gen},
                          {"isa", NameOf(loaded.ops->level)},
                          {"threads", loaded.pool->num_threads()},
@@ -173,7 +191,10 @@ Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
   }
   out << fmt::format("{}: {} threads, {}, read bandwidth {:.1f} GB/s\n", loaded.name,
                      loaded.pool->num_threads(), NameOf(loaded.ops->level), bandwidth / 1e9);
-  out << fmt::format("prefill of {} tokens: {:.1f} tokens/s\n", options.prompt, prefill_tps);
+  if (options.prompt > 0) {
+    out << fmt::format("prefill of {} tokens: {:.1f} tokens/s\n", options.prompt, prefill_tps);
+  }
+  out << fmt::format("decode of {} tokens after {}:\n", options.gen, context);
   out << "streams   decode tokens/s   GB/s   of the bandwidth\n";
   for (const StreamFigures& f : figures) {
     out << fmt::format("{:7} {:17.1f} {:6.1f} {:17.0f}%\n", f.streams, f.decode_tps, f.bytes_per_s / 1e9,

@@ -70,6 +70,22 @@ def test_bench_kernels_prints_one_json_object():
     assert wrong.returncode == 2 and "takes no model" in wrong.stderr
 
 
+def test_bench_speed_measures_a_context_of_its_own(tmp_path):
+    model = str(tmp_path / "tiny.gguf")
+    assert firebrick("make-model", "tiny-llama", model, "--type", "q8_0").returncode == 0
+    common = ("--gen", "2", "--repeat", "1", "--threads", "1", "--json")
+    done = firebrick("bench", "speed", model, "--prompt", "20", "--context", "5", "--streams", "1,3", *common)
+    report = json.loads(done.stdout)
+    assert (report["prompt"], report["context"]) == (20, 5) and report["prefill_tps"] > 0
+    assert [s["streams"] for s in report["streams"]] == [1, 3]
+    assert all(s["context_tps"] > 0 and s["decode_tps"] > 0 for s in report["streams"])
+    done = firebrick("bench", "speed", model, "--prompt", "0", "--context", "600", "--streams", "1", *common)
+    report = json.loads(done.stdout)
+    assert report["prefill_tps"] == 0 and report["context"] == 600 and report["streams"][0]["context_tps"] > 0
+    wrong = firebrick("bench", "speed", model, "--prompt", "0", *common)
+    assert wrong.returncode == 2 and "--context" in wrong.stderr
+
+
 @pytest.mark.parametrize("arguments", [("run", "-p", "Hi"), ("inspect",), ("tokenize",), ("bench", "speed"), ("serve",)])
 def test_missing_default_model_says_how_to_get_it(tmp_path, arguments):
     missing = firebrick(*arguments, XDG_CACHE_HOME=str(tmp_path))
