@@ -22,10 +22,11 @@ struct BenchKernelsOptions {
   bool json = false;
 };
 
-// Prints a table, or one JSON object: {isa, threads, read_bandwidth, peak_flops, grouped_peak_flops, outputs,
-// cols, kernels: [{type, rows, bytes_per_s, bandwidth_share, flops, peak_share}]}. The weights of a run are
-// copied until no cache holds them (128 MiB), so bytes_per_s is read from memory; flops: 2 x rows x outputs x
-// cols per matrix; peak_share: of the loop of kernels/peak.h that does the format's operations only.
+// Prints a table, or one JSON object: {isa, threads, outputs, cols, kernels: [{type, rows, bytes_per_s,
+// read_bandwidth, bandwidth_share, flops, peak_flops, peak_share}]}. The weights of a run are copied until no
+// cache holds them, so bytes_per_s is read from memory (many rows take fewer copies); flops: 2 x rows x
+// outputs x cols per matrix and second; peak_flops: of the loop of kernels/peak.h that does the format's
+// operations only, run just before.
 Status RunBenchKernels(const BenchKernelsOptions& options, std::ostream& out);
 
 }  // namespace firebrick

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/status.h"
+#include "device/topology.h"
+#include "kernels/peak.h"
 
 namespace firebrick {
 
@@ -21,31 +23,34 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double MeasureReadBandwidth(ThreadPool& pool) {
-  constexpr size_t kWords = (512ULL << 20) / sizeof(uint64_t);
-  const std::vector<uint64_t> words(kWords, 1);
-  std::vector<uint64_t> sums(static_cast<size_t>(pool.num_threads()) * 8);
+double MeasureReadBandwidth(ThreadPool& pool, IsaLevel level) {
+  constexpr int64_t kUnit = 1024;  // floats
+  const PeakLoops* loops = FindPeakLoops(level);
+  if (loops == nullptr) loops = FindPeakLoops(IsaLevel::kAvx2);  // the reference's loads are not worth a name
+  CHECK(loops != nullptr);
+  const auto num_units = static_cast<int64_t>(ColdBytes() / sizeof(float)) / kUnit;
+  const std::vector<float> data(static_cast<size_t>(num_units * kUnit), 1.0F);
+  std::vector<float> sums(static_cast<size_t>(pool.num_threads()) * 16);
   std::vector<double> rates;
   for (int run = 0; run < 5; ++run) {
     const auto begin = Clock::now();
-    pool.ParallelFor(static_cast<int64_t>(kWords), [&](int64_t first, int64_t last, int32_t thread) {
-      // Eight sums, so that additions do not wait for each other.
-      std::array<uint64_t, 8> parts{};
-      int64_t i = first;
-      for (; i + 8 <= last; i += 8) {
-        for (size_t k = 0; k < 8; ++k) parts[k] += words[static_cast<size_t>(i) + k];
-      }
-      for (; i < last; ++i) parts[0] += words[static_cast<size_t>(i)];
-      sums[static_cast<size_t>(thread) * 8] += std::accumulate(parts.begin(), parts.end(), uint64_t{0});
+    pool.ParallelFor(num_units, [&](int64_t first, int64_t last, int32_t thread) {
+      sums[static_cast<size_t>(thread) * 16] +=
+          loops->read(data.data() + first * kUnit, (last - first) * kUnit);
     });
-    rates.push_back(static_cast<double>(kWords * sizeof(uint64_t)) / SecondsSince(begin));
+    rates.push_back(static_cast<double>(data.size() * sizeof(float)) / SecondsSince(begin));
   }
-  CHECK(std::accumulate(sums.begin(), sums.end(), uint64_t{0}) == 5 * kWords);
+  CHECK(std::accumulate(sums.begin(), sums.end(), 0.0F) > 0);
   return *std::max_element(rates.begin(), rates.end());
 }
 
+uint64_t ColdBytes() {
+  const auto wanted = static_cast<uint64_t>(ReadTopology().last_cache_bytes) * 2;
+  return std::clamp<uint64_t>(wanted, uint64_t{128} << 20, uint64_t{1} << 30);
+}
+
 double MeasurePeak(ThreadPool& pool, int64_t (*loop)(int64_t iterations)) {
-  constexpr double kSeconds = 0.05;
+  constexpr double kSeconds = 0.02;
   int64_t iterations = 1000;
   double best = 0;
   for (int run = 0; run < 5; ++run) {

@@ -152,7 +152,7 @@ Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
   const int32_t num_blocks =
       most * static_cast<int32_t>(geometry.groups.size()) * ((length + kBlockTokens - 1) / kBlockTokens);
   ASSIGN_OR_RETURN(const auto executor, StartExecutor(loaded, num_blocks, most));
-  const double bandwidth = MeasureReadBandwidth(*loaded.pool);
+  const double bandwidth = MeasureReadBandwidth(*loaded.pool, loaded.ops->level);
   SpeedRun run(loaded, *executor, length);
 
   run.Prefill(1, std::min(kChunk, std::max(options.prompt, context)), kChunk);  // warms up

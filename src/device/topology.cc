@@ -43,6 +43,22 @@ int32_t ReadInt(const std::string& path, int32_t otherwise) {
   return value;
 }
 
+// Sizes such as "266240K".
+int64_t ReadLastCacheBytes(const std::string& root, int32_t cpu) {
+  constexpr int kMaxCaches = 8;
+  int64_t largest = 0;
+  for (int index = 0; index < kMaxCaches; ++index) {
+    const std::string text = ReadText(root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                                      "/cache/index" + std::to_string(index) + "/size");
+    int64_t size = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (parsed.ec != std::errc()) continue;
+    const char unit = parsed.ptr < text.data() + text.size() ? *parsed.ptr : ' ';
+    largest = std::max(largest, unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size);
+  }
+  return largest;
+}
+
 std::string ReadCpuName(const std::string& root) {
   const std::string text = ReadText(root + "/proc/cpuinfo");
   const size_t at = text.find("model name");
@@ -102,6 +118,7 @@ Topology ReadTopology(const std::string& root, const std::vector<int32_t>& affin
         {id, ReadInt(folder + "core_id", id), ReadInt(folder + "physical_package_id", 0), 0});
   }
   AssignNodes(root, &topology.cpus);
+  if (!affinity.empty()) topology.last_cache_bytes = ReadLastCacheBytes(root, affinity[0]);
   topology.quota_cpus = ReadCgroupLimits(root).cpus;
   std::set<std::pair<int32_t, int32_t>> cores;
   std::set<int32_t> nodes;

@@ -21,6 +21,7 @@ struct Topology {
   std::optional<double> quota_cpus;  // CPU time that the cgroup allows, in CPUs
   int32_t num_cores = 0;             // distinct cores of `cpus`
   int32_t num_nodes = 0;
+  int64_t last_cache_bytes = 0;  // of the largest cache that the first CPU sees; 0 where the system is silent
   // Threads to compute with: one per core (below four CPUs: one per logical CPU), no more than the quota.
   int32_t default_threads = 1;
   // CPUs to pin these threads to, one per thread; empty below four CPUs and under a quota.

@@ -1,6 +1,7 @@
 #include "kernels/amx/amx.h"
 #include "kernels/amx/tiles.h"
-#include "kernels/avx512/intrinsics_avx512.h"
+#include "kernels/avx512/lanes_avx512.h"
+#include "kernels/lanes/peak.h"
 
 namespace firebrick::FIREBRICK_AMX_NAMESPACE {
 namespace {
@@ -68,6 +69,6 @@ int64_t Grouped(int64_t iterations) {
 
 }  // namespace
 
-const PeakLoops kPeakLoops = {Plain, Grouped};
+const PeakLoops kPeakLoops = {Plain, Grouped, lanes::Peak<FIREBRICK_AVX512_NAMESPACE::Lanes>::Read};
 
 }  // namespace firebrick::FIREBRICK_AMX_NAMESPACE

@@ -4,6 +4,7 @@
 
 namespace firebrick::avx2 {
 
-const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped};
+const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped,
+                              lanes::Peak<Lanes>::Read};
 
 }  // namespace firebrick::avx2

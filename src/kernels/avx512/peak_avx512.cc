@@ -4,6 +4,7 @@
 
 namespace firebrick::FIREBRICK_AVX512_NAMESPACE {
 
-const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped};
+const PeakLoops kPeakLoops = {lanes::Peak<Lanes>::Plain, lanes::Peak<Lanes>::Grouped,
+                              lanes::Peak<Lanes>::Read};
 
 }  // namespace firebrick::FIREBRICK_AVX512_NAMESPACE

@@ -223,6 +223,7 @@ void FewRows(const PackedLinear& weights, const ActivationRows& x, int64_t first
 inline constexpr int64_t kExpandCols = 256;
 inline constexpr int64_t kRowTile = 128;
 inline constexpr int64_t kPanelTile = 8;
+inline constexpr int64_t kStreamingRows = 32;
 
 // A span of columns of one panel as FP32: values [cols][16]; low parts alike; scales and mins [groups][16].
 struct ExpandedSpan {
@@ -238,6 +239,21 @@ struct SpanRows {
   int64_t stride = 0;
   const float* sums = nullptr;
   int64_t sums_stride = 0;
+};
+
+// Weights that are wanted next, fetched to the second-level cache while the multiplications of a span go on:
+// few rows would otherwise wait for memory while they decode, and leave it idle while they multiply.
+template <int P>
+struct Prefetch {
+  const std::byte* at[P] = {};
+  int64_t lines_per_block = 0;  // of each panel
+  FIREBRICK_INLINE void Block(int64_t block) const {
+    constexpr int64_t kLine = 64;
+    for (int64_t line = block * lines_per_block; line < (block + 1) * lines_per_block; ++line) {
+      Unroll<P>([&](auto p)
+                    __attribute__((always_inline)) { __builtin_prefetch(at[p] + line * kLine, 0, 2); });
+    }
+  }
 };
 
 // The load of PairChains that decodes a block of weights and leaves it in the spans for the rows that follow:
@@ -269,10 +285,11 @@ struct DecodingLoad {
 // acc[p][r] += the blocks of a span, for R rows and P panels.
 template <typename V, typename Source, int R, int P, bool kDecode>
 void AddSpan(const Source (&sources)[P], int64_t source_block, ExpandedSpan* const (&spans)[P],
-             int64_t num_blocks, const SpanRows& rows, float* const (&acc)[P]) {
+             int64_t num_blocks, const SpanRows& rows, const Prefetch<P>& next, float* const (&acc)[P]) {
   using F = typename V::F;
   constexpr int64_t kBlock = Source::kBlock;
   for (int64_t b = 0; b < num_blocks; ++b) {
+    next.Block(b);
     const float* x = rows.x + b * kBlock;
     const int64_t first = b * kBlock * kOutputs;
     F dot[R][P];
@@ -328,44 +345,57 @@ struct TileScratch {
   ExpandedSpan spans[P];
 };
 
-// num_rows <= kRowTile rows against num_panels <= kPanelTile panels.
+// num_rows <= kRowTile rows against the panels of a tile, at most kPanelTile. last_panel: to be fetched
+// ahead, at most.
 template <typename V, typename Source>
-void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_rows, int64_t first_panel,
-              int64_t num_panels, const float* bias, float* y, int64_t ldy) {
+void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_rows, IndexRange tile,
+              int64_t last_panel, const float* bias, float* y, int64_t ldy) {
   constexpr int P = V::kMicroPanels;
   constexpr int64_t kBlock = Source::kBlock;
   constexpr int64_t kBlocksAtOnce = kExpandCols / kBlock;
   TileScratch<P> scratch;
-  for (int64_t p = 0; p < num_panels + P - 1; ++p) {
+  for (int64_t p = 0; p < tile.size() + P - 1; ++p) {
     for (int64_t r = 0; r < num_rows; ++r) V::Store(scratch.acc[p] + r * kOutputs, V::Zero());
   }
   const int64_t num_blocks = weights.padded_cols() / kBlock;
+  const int64_t block_bytes = weights.panel_bytes() / num_blocks;
+  const int64_t num_groups = (num_rows + V::kMicroRows - 1) / V::kMicroRows;
+  const auto block_at = [&](int64_t panel, int64_t block) {
+    return weights.panel(panel < last_panel ? panel : last_panel) + block * block_bytes;
+  };
   for (int64_t first = 0; first < num_blocks; first += kBlocksAtOnce) {
     const int64_t blocks = num_blocks - first < kBlocksAtOnce ? num_blocks - first : kBlocksAtOnce;
-    for (int64_t panel = 0; panel < num_panels; panel += P) {
+    for (int64_t panel = tile.begin; panel < tile.end; panel += P) {
       Source sources[P];
       ExpandedSpan* spans[P];
+      Prefetch<P> next;
+      next.lines_per_block =
+          (blocks * block_bytes + 64 * num_groups * blocks - 1) / (64 * num_groups * blocks);
       Unroll<P>([&](auto p) {
         // Behind the last panel stands the last once more.
-        sources[p] = Source(weights, first_panel + (panel + p < num_panels ? panel + p : num_panels - 1));
+        sources[p] = Source(weights, panel + p < tile.end ? panel + p : tile.end - 1);
         spans[p] = &scratch.spans[p];
+        next.at[p] = panel + P < tile.end          ? block_at(panel + P + p, first)
+                     : first + blocks < num_blocks ? block_at(tile.begin + p, first + blocks)
+                                                   : block_at(tile.end + p, 0);
       });
       ForEvenRowGroups<(V::kMicroRows + 1) / 2, V::kMicroRows>(num_rows, [&](auto count, int64_t row) {
         SpanRows rows{x.values + row * x.stride + first * kBlock, x.stride, nullptr, x.sums_stride};
         if constexpr (Source::kHasMin) rows.sums = x.sums + row * x.sums_stride + first;
         float* acc[P];
-        Unroll<P>([&](auto p) { acc[p] = scratch.acc[panel + p] + row * kOutputs; });
+        Unroll<P>([&](auto p) { acc[p] = scratch.acc[panel - tile.begin + p] + row * kOutputs; });
         if (row == 0) {
-          AddSpan<V, Source, count, P, true>(sources, first, spans, blocks, rows, acc);
+          AddSpan<V, Source, count, P, true>(sources, first, spans, blocks, rows, next, acc);
         } else {
-          AddSpan<V, Source, count, P, false>(sources, first, spans, blocks, rows, acc);
+          AddSpan<V, Source, count, P, false>(sources, first, spans, blocks, rows, next, acc);
         }
+        Unroll<P>([&](auto p) { next.at[p] += blocks * next.lines_per_block * 64; });
       });
     }
   }
-  for (int64_t p = 0; p < num_panels; ++p) {
+  for (int64_t p = 0; p < tile.size(); ++p) {
     for (int64_t r = 0; r < num_rows; ++r) {
-      StoreOutputs<V>(weights, first_panel + p, bias, y + r * ldy, V::Load(scratch.acc[p] + r * kOutputs));
+      StoreOutputs<V>(weights, tile.begin + p, bias, y + r * ldy, V::Load(scratch.acc[p] + r * kOutputs));
     }
   }
 }
@@ -401,11 +431,13 @@ void RunLinear(const PackedLinear& weights, const Activation& x, IndexRange rows
   for (int64_t tile = 0; tile < num_tiles; ++tile) {
     const IndexRange part = SplitRange(rows.size(), num_tiles, tile);
     const int64_t row = rows.begin + part.begin;
-    const int64_t num_rows = part.size();
     const ActivationRows x_rows = RowsFor<Source>(x, row);
-    for (int64_t panel = panels.begin; panel < panels.end; panel += kPanelTile) {
-      const int64_t num_panels = panels.end - panel < kPanelTile ? panels.end - panel : kPanelTile;
-      ManyRows<V, Source>(weights, x_rows, num_rows, panel, num_panels, bias, y + row * ldy, ldy);
+    // Few rows: a panel is read from end to end, as memory likes it. Many: panels share each span of
+    // activations.
+    const int64_t panels_at_once = part.size() <= kStreamingRows ? V::kMicroPanels : kPanelTile;
+    for (int64_t panel = panels.begin; panel < panels.end; panel += panels_at_once) {
+      const IndexRange own{panel, panel + panels_at_once < panels.end ? panel + panels_at_once : panels.end};
+      ManyRows<V, Source>(weights, x_rows, part.size(), own, panels.end - 1, bias, y + row * ldy, ldy);
     }
   }
 }

@@ -74,6 +74,16 @@ struct Peak {
     return iterations * kFlopsPerBlock;
   }
 
+  static float Read(const float* data, int64_t size) {
+    constexpr int kSums = 8;
+    F sums[kSums] = {};
+    for (int64_t i = 0; i < size; i += kSums * 16) {
+      Unroll<kSums>([&](auto k) { sums[k] = V::Add(sums[k], V::Load(data + i + k * 16)); });
+    }
+    Unroll<kSums - 1>([&](auto k) { sums[0] = V::Add(sums[0], sums[k + 1]); });
+    return SumOfLanes<V>(sums[0]);
+  }
+
  private:
   static FIREBRICK_INLINE void Half(const Operands& in, int half, F (&chain)[kRows][kPanels]) {
     F w[kPanels];
