@@ -1,6 +1,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/bench_growth.h"
 #include "cli/bench_kernels.h"
 #include "cli/bench_speed.h"
 #include "cli/commands.h"
@@ -13,16 +14,18 @@ struct BenchFlags {
   std::string what;
   BenchSpeedOptions speed;
   BenchKernelsOptions kernels;
+  BenchGrowthOptions growth;
 };
 
 }  // namespace
 
 CommandAction DeclareBench(FlagSet* flags) {
   auto options = std::make_shared<BenchFlags>();
-  flags->RequiredPositional(
-      "WHAT",
-      "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix kernel alone",
-      &options->what);
+  flags->RequiredPositional("WHAT",
+                            "speed: prefill and decode of a model, below server and scheduler; kernels: each "
+                            "matrix kernel alone; growth: a step's "
+                            "time against batch and context",
+                            &options->what);
   AddModelFlags(&options->speed.model, flags);
   flags->Integer("--prompt", "N", "tokens whose prefill is measured; 0 leaves it out", &options->speed.prompt,
                  0);
@@ -39,12 +42,22 @@ CommandAction DeclareBench(FlagSet* flags) {
                  1 << 20);
   flags->Integer("--cols", "N", "kernels: its columns, a multiple of 256", &options->kernels.cols, 256,
                  1 << 20);
+  flags->Integer("--max-batch", "N", "growth: streams, up to", &options->growth.max_batch, 2, 4096);
+  flags->Integer("--max-context", "N", "growth: tokens of context, up to", &options->growth.max_context, 64,
+                 1 << 20);
   flags->Switch("--json", "print one JSON object", &options->speed.json);
   flags->Example("firebrick bench speed model.gguf --prompt 512 --gen 32 --streams 1,4,8,16 --json");
   return [options]() -> Status {
     if (options->what == "speed") return RunBenchSpeed(options->speed, std::cout);
+    if (options->what == "growth") {
+      options->growth.model = options->speed.model;
+      options->growth.repeat = options->speed.repeat;
+      options->growth.json = options->speed.json;
+      return RunBenchGrowth(options->growth, std::cout);
+    }
     if (options->what != "kernels")
-      return InvalidArgument("bench {}: there is no such bench; use 'speed' or 'kernels'", options->what);
+      return InvalidArgument("bench {}: there is no such bench; use 'speed', 'kernels' or 'growth'",
+                             options->what);
     const ModelOptions& model = options->speed.model;
     if (!model.model.empty()) return InvalidArgument("bench kernels takes no model: {}", model.model);
     options->kernels.isa = model.isa.value;

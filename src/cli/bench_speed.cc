@@ -1,110 +1,13 @@
 #include "cli/bench_speed.h"
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
 
 #include "base/json.h"
 #include "cli/bench_machine.h"
-#include "cli/model_session.h"
+#include "cli/bench_steps.h"
 
 namespace firebrick {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Drives an executor with plans of its own: every stream a slot with blocks of its own in every group.
-class SpeedRun {
- public:
-  SpeedRun(const LoadedModel& loaded, RankExecutor& executor, int32_t length)
-      : executor_(executor),
-        num_groups_(static_cast<int32_t>(loaded.model->MakeKvGeometry(loaded.kv_dtype).groups.size())),
-        blocks_per_stream_((length + kBlockTokens - 1) / kBlockTokens),
-        vocab_size_(std::min(loaded.tokenizer.vocab_size(), loaded.model->config().vocab_size)) {}
-
-  // Prefills `prompt` tokens of each stream, one after another; seconds for all.
-  double Prefill(int32_t num_streams, int32_t prompt, int32_t chunk) {
-    const auto begin = Clock::now();
-    for (int32_t stream = 0; stream < num_streams; ++stream) {
-      for (int32_t done = 0; done < prompt; done += chunk) {
-        StepPlan plan;
-        if (done == 0) Open(stream, prompt, &plan);
-        const int32_t count = std::min(chunk, prompt - done);
-        plan.rows.push_back({.slot = SeqSlot(static_cast<uint32_t>(stream)),
-                             .first_position = done,
-                             .num_tokens = count,
-                             .wants_token = done + count == prompt});
-        for (int32_t i = 0; i < count; ++i) plan.token_ids.push_back(PromptToken(stream, done + i));
-        Step(std::move(plan));
-      }
-    }
-    return SecondsSince(begin);
-  }
-
-  // Decodes `gen` tokens of every stream together; seconds for all.
-  double Decode(int32_t num_streams, int32_t prompt, int32_t gen) {
-    const auto begin = Clock::now();
-    for (int32_t i = 0; i < gen; ++i) {
-      StepPlan plan;
-      for (int32_t stream = 0; stream < num_streams; ++stream) {
-        plan.rows.push_back({.slot = SeqSlot(static_cast<uint32_t>(stream)),
-                             .first_position = prompt + i,
-                             .num_tokens = 1,
-                             .id_from_slot = true,
-                             .wants_token = true});
-      }
-      Step(std::move(plan));
-    }
-    return SecondsSince(begin);
-  }
-
-  void CloseAll(int32_t num_streams) {
-    StepPlan plan;
-    for (int32_t stream = 0; stream < num_streams; ++stream) {
-      plan.closed.push_back(SeqSlot(static_cast<uint32_t>(stream)));
-    }
-    Step(std::move(plan));
-  }
-
-  Status error() const { return error_; }
-
- private:
-  int32_t PromptToken(int32_t stream, int32_t position) const {
-    return static_cast<int32_t>((static_cast<int64_t>(position) * 7919 + stream * 104729 + 17) % vocab_size_);
-  }
-
-  void Open(int32_t stream, int32_t prompt, StepPlan* plan) const {
-    const SeqSlot slot(static_cast<uint32_t>(stream));
-    SlotOpen open;
-    open.slot = slot;
-    open.sampling.temperature = 0;
-    open.num_prompt_tokens = prompt;
-    for (int32_t i = 0; i < prompt; ++i) open.tokens.push_back(PromptToken(stream, i));
-    plan->opened.push_back(std::move(open));
-    for (int32_t group = 0; group < num_groups_; ++group) {
-      for (int32_t i = 0; i < blocks_per_stream_; ++i) {
-        const int32_t block = (stream * num_groups_ + group) * blocks_per_stream_ + i;
-        plan->appended.push_back(
-            {slot, static_cast<uint16_t>(group), i, BlockId(static_cast<uint32_t>(block))});
-      }
-    }
-  }
-
-  void Step(StepPlan plan) {
-    executor_.Submit(std::move(plan));
-    const auto result = executor_.Collect(Clock::time_point::max());
-    CHECK(result.has_value());
-    for (const RowResult& row : result->rows) {
-      if (!row.status.ok()) error_ = row.status;
-    }
-  }
-
-  RankExecutor& executor_;
-  int32_t num_groups_;
-  int32_t blocks_per_stream_;
-  int32_t vocab_size_;
-  Status error_;
-};
 
 struct StreamFigures {
   int32_t streams = 0;
@@ -115,7 +18,7 @@ struct StreamFigures {
 
 constexpr int32_t kChunk = 512;
 
-double MeasurePrefill(SpeedRun& run, const BenchSpeedOptions& options) {
+double MeasurePrefill(BenchSteps& run, const BenchSpeedOptions& options) {
   std::vector<double> seconds;
   for (int32_t i = 0; i < options.repeat; ++i) {
     seconds.push_back(run.Prefill(1, options.prompt, kChunk));
@@ -124,7 +27,7 @@ double MeasurePrefill(SpeedRun& run, const BenchSpeedOptions& options) {
   return options.prompt / Median(seconds);
 }
 
-StreamFigures MeasureDecode(SpeedRun& run, const BenchSpeedOptions& options, int32_t streams,
+StreamFigures MeasureDecode(BenchSteps& run, const BenchSpeedOptions& options, int32_t streams,
                             int32_t context) {
   std::vector<double> context_seconds;
   std::vector<double> seconds;
@@ -149,11 +52,8 @@ Status RunBenchSpeed(const BenchSpeedOptions& options, std::ostream& out) {
   const int32_t length = std::max(options.prompt, context + options.gen + 1);
   const int32_t most = *std::max_element(options.streams.begin(), options.streams.end());
   const KvGeometry geometry = loaded.model->MakeKvGeometry(loaded.kv_dtype);
-  const int32_t num_blocks =
-      most * static_cast<int32_t>(geometry.groups.size()) * ((length + kBlockTokens - 1) / kBlockTokens);
-  ASSIGN_OR_RETURN(const auto executor, StartExecutor(loaded, num_blocks, most));
+  ASSIGN_OR_RETURN(BenchSteps run, BenchSteps::Start(loaded, most, length));
   const double bandwidth = MeasureReadBandwidth(*loaded.pool, loaded.ops->level);
-  SpeedRun run(loaded, *executor, length);
 
   run.Prefill(1, std::min(kChunk, std::max(options.prompt, context)), kChunk);  // warms up
   run.CloseAll(1);
