@@ -4,6 +4,7 @@
 #include "cli/bench_growth.h"
 #include "cli/bench_kernels.h"
 #include "cli/bench_speed.h"
+#include "cli/bench_steady.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
 
@@ -15,17 +16,19 @@ struct BenchFlags {
   BenchSpeedOptions speed;
   BenchKernelsOptions kernels;
   BenchGrowthOptions growth;
+  BenchSteadyOptions steady;
 };
 
 }  // namespace
 
 CommandAction DeclareBench(FlagSet* flags) {
   auto options = std::make_shared<BenchFlags>();
-  flags->RequiredPositional("WHAT",
-                            "speed: prefill and decode of a model, below server and scheduler; kernels: each "
-                            "matrix kernel alone; growth: a step's "
-                            "time against batch and context",
-                            &options->what);
+  flags->RequiredPositional(
+      "WHAT",
+      "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix "
+      "kernel alone; growth: a step's time against batch and context; steady: streams while "
+      "prompts arrive",
+      &options->what);
   AddModelFlags(&options->speed.model, flags);
   flags->Integer("--prompt", "N", "tokens whose prefill is measured; 0 leaves it out", &options->speed.prompt,
                  0);
@@ -45,6 +48,11 @@ CommandAction DeclareBench(FlagSet* flags) {
   flags->Integer("--max-batch", "N", "growth: streams, up to", &options->growth.max_batch, 2, 4096);
   flags->Integer("--max-context", "N", "growth: tokens of context, up to", &options->growth.max_context, 64,
                  1 << 20);
+  flags->Integer("--arriving", "N", "steady: tokens of each prompt that arrives", &options->steady.prompt, 1,
+                 1 << 20);
+  flags->Integer("--prompts", "N", "steady: prompts that arrive", &options->steady.prompts, 1, 1000);
+  flags->Integer("--steady-streams", "N", "steady: streams answered throughout", &options->steady.streams, 1,
+                 4096);
   flags->Switch("--json", "print one JSON object", &options->speed.json);
   flags->Example("firebrick bench speed model.gguf --prompt 512 --gen 32 --streams 1,4,8,16 --json");
   return [options]() -> Status {
@@ -55,9 +63,15 @@ CommandAction DeclareBench(FlagSet* flags) {
       options->growth.json = options->speed.json;
       return RunBenchGrowth(options->growth, std::cout);
     }
-    if (options->what != "kernels")
-      return InvalidArgument("bench {}: there is no such bench; use 'speed', 'kernels' or 'growth'",
+    if (options->what == "steady") {
+      options->steady.model = options->speed.model;
+      options->steady.json = options->speed.json;
+      return RunBenchSteady(options->steady, std::cout);
+    }
+    if (options->what != "kernels") {
+      return InvalidArgument("bench {}: there is no such bench; use 'speed', 'kernels', 'growth' or 'steady'",
                              options->what);
+    }
     const ModelOptions& model = options->speed.model;
     if (!model.model.empty()) return InvalidArgument("bench kernels takes no model: {}", model.model);
     options->kernels.isa = model.isa.value;

@@ -1,5 +1,7 @@
 // PrefillPace: how many prefill tokens a step may carry so that it stays near the target time. A control loop
-// over measured steps: no model of the machine, so it follows growing contexts, batches and neighbours.
+// over measured steps: no model of the machine, so it follows growing contexts, batches and neighbours. Where decodes
+// alone take longer than half the target, a step with prefill may take twice as long as they do: streams slow down by a
+// bounded factor, and prompts still move.
 // Thread: engine thread. Changes speed only, never results.
 #pragma once
 
@@ -7,16 +9,22 @@
 
 namespace firebrick {
 
+// Fewer tokens beside decodes would cost a step's weights for next to nothing.
+inline constexpr int32_t kLeastPrefillTokens = 8;
+
 class PrefillPace {
  public:
   explicit PrefillPace(double target_step_ms) : target_ns_(target_step_ms * 1e6) {}
 
   void Observe(int32_t num_decodes, int32_t num_prefill_tokens, int64_t execute_ns);
-  // Never below one block: a long prompt always moves on.
+  // Never below kLeastPrefillTokens: a long prompt always moves on.
   int32_t MaxPrefillTokens(int32_t num_decodes) const;
 
  private:
+  double MixedTarget() const;
+
   double target_ns_;             // 0 = no limit
+  double decode_ns_ = 0;         // of steps with decodes only, the latest weighing most; 0: none yet
   double mixed_tokens_ = 256;    // limit beside decodes; the start is a guess that a few steps correct
   double prefill_tokens_ = 512;  // limit without decodes
 };

@@ -16,7 +16,7 @@ struct Lanes {
   // 32 registers: 6 rows of 2 panels take 24 for their chains, and share each weight and each activation.
   static constexpr int kMicroRows = 6;
   static constexpr int kMicroPanels = 2;
-  static constexpr int kFewRows = 4;
+  static constexpr int kFewRows = 6;
   static constexpr int kOneRowPanels = 4;
 
   static FIREBRICK_INLINE F Zero() { return _mm512_setzero_ps(); }

@@ -411,6 +411,13 @@ void RunFewRows(const PackedLinear& weights, const Activation& x, IndexRange row
       FewRows<V, Source, 1, V::kOneRowPanels>(weights, x_rows, panel, bias, y_rows, ldy);
     }
   }
+  if (!Source::kSplit && rows.size() > 1) {
+    for (; panel + V::kMicroPanels <= panels.end; panel += V::kMicroPanels) {
+      WithRowCount<2, V::kFewRows>(rows.size(), [&](auto count) {
+        FewRows<V, Source, count, V::kMicroPanels>(weights, x_rows, panel, bias, y_rows, ldy);
+      });
+    }
+  }
   for (; panel < panels.end; ++panel) {
     WithRowCount<1, V::kFewRows>(rows.size(), [&](auto count) {
       FewRows<V, Source, count, 1>(weights, x_rows, panel, bias, y_rows, ldy);
