@@ -25,7 +25,7 @@ class PrefillPace {
 
   double target_ns_;             // 0 = no limit
   double decode_ns_ = 0;         // of steps with decodes only, the latest weighing most; 0: none yet
-  double mixed_tokens_ = 256;    // limit beside decodes; the start is a guess that a few steps correct
+  double mixed_tokens_ = 32;     // limit beside decodes; it starts low, so that no stream waits for a guess
   double prefill_tokens_ = 512;  // limit without decodes
 };
 
