@@ -22,13 +22,20 @@ class EngineFailed(Exception):
 
 
 class Runner:
-    """Runs measured processes one at a time, each under the locks that others on this machine honour, and again where
-    processes that do not took part of the CPUs."""
+    """Runs measured processes one at a time, and again where other processes took part of the CPUs. The locks are for
+    those others that take them, too."""
     MAX_FOREIGN = 0.04  # of all CPUs
     TRIES = 4
 
     def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
         self.timeout_s, self.locks = timeout_s, locks
+
+    @contextlib.contextmanager
+    def holding_locks(self):
+        with contextlib.ExitStack() as stack:
+            for lock in self.locks:
+                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
+            yield
 
     def run(self, command: list, env: dict[str, str] | None = None) -> str:
         """The standard output of the least disturbed try."""
@@ -47,10 +54,7 @@ class Runner:
 
     def run_once(self, words: list[str], env: dict[str, str] | None) -> tuple[float, str]:
         """(share of all CPU time that went to others, standard output)."""
-        with contextlib.ExitStack() as stack:
-            for lock in self.locks:
-                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
-            errors = stack.enter_context(tempfile.TemporaryFile("w+"))
+        with tempfile.TemporaryFile("w+") as errors:
             begin, busy, own = time.monotonic(), busy_seconds(), own_seconds()
             try:
                 done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
