@@ -25,7 +25,7 @@ class Runner:
     """Runs measured processes one at a time, and again where other processes took part of the CPUs. The locks are for
     those others that take them, too."""
     MAX_FOREIGN = 0.04  # of all CPUs
-    TRIES = 4
+    TRIES = 2
 
     def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
         self.timeout_s, self.locks = timeout_s, locks
