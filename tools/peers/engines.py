@@ -24,7 +24,7 @@ class EngineFailed(Exception):
 class Runner:
     """Runs measured processes one at a time, and again where other processes took part of the CPUs. The locks are for
     those others that take them, too."""
-    MAX_FOREIGN = 0.04  # of all CPUs
+    MAX_FOREIGN = 0.08  # of all CPUs
     TRIES = 2
 
     def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
