@@ -132,10 +132,10 @@ def spelled(figures: dict[str, float]) -> str:
     return ", ".join(f"{name} {report.spelled(tps)}" for name, tps in figures.items())
 
 
-def run_rounds(engines: list, model, wanted: list[measures.Measure], options: argparse.Namespace, keep) -> dict[str, dict]:
+def run_rounds(engines: list, model, wanted: list[measures.Measure], options: argparse.Namespace, runner: Runner,
+               keep) -> dict[str, dict]:
     """All rounds over one model; `keep` is called with the summary so far."""
     present = [engine for engine in engines if engine.variants(model)]
-    runner = Runner(options.timeout, options.lock)
     chosen, rounds, summary = {}, [], {}
     for number in range(options.rounds):
         rounds.append({})
@@ -172,6 +172,8 @@ def main(arguments: list[str] | None = None) -> None:
     result = {"machine": {"cpu": cpu_name(), "cpus": os.cpu_count(), "kernel": platform.release()},
               "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "threads": options.threads,
               "rounds": options.rounds, "versions": {engine.name: engine.version for engine in engines}, "models": {}}
+    runner = Runner(options.timeout, options.lock)
+    result["disturbed"] = runner.disturbed
 
     def keep(model: str, summary: dict[str, dict]) -> None:
         result["models"][model] = summary
@@ -180,9 +182,12 @@ def main(arguments: list[str] | None = None) -> None:
 
     print(f"{result['machine']['cpu']}; {options.threads} threads; medians of {options.rounds} rounds\n", flush=True)
     for model in models:
-        summary = run_rounds(engines, model, wanted, options, lambda so_far, name=model.name: keep(name, so_far))
+        before = len(runner.disturbed)
+        summary = run_rounds(engines, model, wanted, options, runner, lambda so_far, name=model.name: keep(name, so_far))
         keep(model.name, summary)
         print(report.table(model.name, summary, [engine.name for engine in engines]) + "\n", flush=True)
+        if disturbed := len(runner.disturbed) - before:
+            print(f"{disturbed} runs were disturbed by other processes: these figures are low, and not fair.\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class Runner:
 
     def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
         self.timeout_s, self.locks = timeout_s, locks
+        self.disturbed: list[str] = []  # runs whose best try was disturbed: share of the CPUs, command
 
     @contextlib.contextmanager
     def holding_locks(self):
@@ -48,6 +49,7 @@ class Runner:
             tries.append(self.run_once(words, env))
         foreign, output = min(tries)
         if foreign > self.MAX_FOREIGN:
+            self.disturbed.append(f"{foreign:.0%}: {shlex.join(words)}")
             print(f"  DISTURBED: other processes took {foreign:.0%} of the CPUs in the best of {len(tries)} tries",
                   file=sys.stderr, flush=True)
         return output
