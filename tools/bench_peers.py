@@ -62,7 +62,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--vllm-python", type=path_or_python, metavar="FILE", help="python with vllm; needs --vllm-model")
     parser.add_argument("--vllm-model", type=path_or_python, metavar="FOLDER", help="safetensors folder of the same shape")
     parser.add_argument("--lock", type=path_or_python, action="append", default=[], metavar="FILE",
-                        help="held (flock) while an engine runs, released between; may be repeated")
+                        help="held (flock) during each round, released between; may be repeated")
     parser.add_argument("--timeout", type=int, default=1800, metavar="S", help="of one run of an engine (1800)")
     parser.add_argument("--json", type=path_or_python, metavar="FILE", help="figures of every round, rewritten after each")
     parser.add_argument("--setup-only", action="store_true", help="puts peers and models there, measures nothing")
@@ -99,52 +99,59 @@ def set_up(options: argparse.Namespace) -> tuple[list, list]:
     return engines, models
 
 
-def run_once(engine, model, wanted: list[measures.Measure], variant: str, options: argparse.Namespace) -> dict[str, float]:
+def run_once(engine, model, wanted: list[measures.Measure], variant: str, runner: Runner) -> dict[str, float]:
     figures = {}
     for job in measures.jobs(wanted):
         try:
-            figures |= engine.run(model, job, variant, Runner(options.timeout, options.lock))
+            figures |= engine.run(model, job, variant, runner)
         except EngineFailed as failure:
             say(f"  no figures: {failure}")
     return figures
 
 
-def choose_variants(engine, model, wanted: list[measures.Measure], options: argparse.Namespace) -> dict[str, str]:
-    """{measure: the variant that was fastest in one run}; a measure that no variant gave is left out."""
-    variants = engine.variants(model)
-    if len(variants) == 1:
-        return {m.name: variants[0] for m in wanted}
-    found = {variant: run_once(engine, model, wanted, variant, options) for variant in variants}
-    for variant, figures in found.items():
-        say(f"  {engine.name} {variant or 'as it is'}: {spelled(figures)}")
-    return {m.name: max((v for v in found if m.name in found[v]), key=lambda v: found[v][m.name])
-            for m in wanted if any(m.name in figures for figures in found.values())}
+def race(engine, model, wanted: list[measures.Measure], runner: Runner) -> tuple[dict[str, float], dict[str, str]]:
+    """The first round of an engine: each of its variants runs; ({measure: best figure}, {measure: its variant})."""
+    found = {variant: run_once(engine, model, wanted, variant, runner) for variant in engine.variants(model)}
+    if len(found) > 1:
+        for variant, figures in found.items():
+            say(f"  {engine.name} {variant}: {spelled(figures)}")
+    chosen = {m.name: max((v for v in found if m.name in found[v]), key=lambda v: found[v][m.name])
+              for m in wanted if any(m.name in figures for figures in found.values())}
+    return {name: found[variant][name] for name, variant in chosen.items()}, chosen
+
+
+def rerun(engine, model, wanted: list[measures.Measure], chosen: dict[str, str], runner: Runner) -> dict[str, float]:
+    figures = {}
+    for variant in dict.fromkeys(chosen.values()):
+        mine = [m for m in wanted if chosen.get(m.name) == variant]
+        figures |= run_once(engine, model, mine, variant, runner)
+    return figures
 
 
 def spelled(figures: dict[str, float]) -> str:
     return ", ".join(f"{name} {report.spelled(tps)}" for name, tps in figures.items())
 
 
-def run_rounds(engines: list, model, wanted: list[measures.Measure], options: argparse.Namespace, keep) -> dict[str, dict]:
+def run_rounds(engines: list, model, wanted: list[measures.Measure], options: argparse.Namespace, runner: Runner,
+               keep) -> dict[str, dict]:
     """All rounds over one model; `keep` is called with the summary so far."""
     present = [engine for engine in engines if engine.variants(model)]
-    say(f"{model.name}: choosing options")
-    chosen = {engine.name: choose_variants(engine, model, wanted, options) for engine in present}
-    rounds, summary = [], {}
+    chosen, rounds, summary = {}, [], {}
     for number in range(options.rounds):
         rounds.append({})
-        # The order turns by one each round, so that no engine always follows the same one.
-        turn = number % len(present)
-        for engine in present[turn:] + present[:turn]:
-            figures = rounds[-1].setdefault(engine.name, {})
-            for variant in dict.fromkeys(chosen[engine.name].values()):
-                mine = [m for m in wanted if chosen[engine.name].get(m.name) == variant]
-                figures |= run_once(engine, model, mine, variant, options)
-            say(f"{model.name} round {number + 1} {engine.name}: {spelled(figures)}")
-        summary = report.summary(rounds, chosen)
+        turn = number % len(present)  # so that no engine always follows the same one
+        with runner.holding_locks():
+            for engine in present[turn:] + present[:turn]:
+                if number == 0:
+                    figures, chosen[engine.name] = race(engine, model, wanted, runner)
+                else:
+                    figures = rerun(engine, model, wanted, chosen[engine.name], runner)
+                rounds[-1][engine.name] = figures
+                say(f"{model.name} round {number + 1} {engine.name}: {spelled(figures)}")
+        found = report.summary(rounds, chosen)
+        summary = {m.name: found[m.name] for m in wanted if m.name in found}
         keep(summary)
-    # Measures in the order of the plan, whichever variant brought them.
-    return {m.name: summary[m.name] for m in wanted if m.name in summary}
+    return summary
 
 
 def cpu_name() -> str:
@@ -165,6 +172,8 @@ def main(arguments: list[str] | None = None) -> None:
     result = {"machine": {"cpu": cpu_name(), "cpus": os.cpu_count(), "kernel": platform.release()},
               "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "threads": options.threads,
               "rounds": options.rounds, "versions": {engine.name: engine.version for engine in engines}, "models": {}}
+    runner = Runner(options.timeout, options.lock)
+    result["disturbed"] = runner.disturbed
 
     def keep(model: str, summary: dict[str, dict]) -> None:
         result["models"][model] = summary
@@ -173,9 +182,12 @@ def main(arguments: list[str] | None = None) -> None:
 
     print(f"{result['machine']['cpu']}; {options.threads} threads; medians of {options.rounds} rounds\n", flush=True)
     for model in models:
-        summary = run_rounds(engines, model, wanted, options, lambda so_far, name=model.name: keep(name, so_far))
+        before = len(runner.disturbed)
+        summary = run_rounds(engines, model, wanted, options, runner, lambda so_far, name=model.name: keep(name, so_far))
         keep(model.name, summary)
         print(report.table(model.name, summary, [engine.name for engine in engines]) + "\n", flush=True)
+        if disturbed := len(runner.disturbed) - before:
+            print(f"{disturbed} runs were disturbed by other processes: these figures are low, and not fair.\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,13 +22,21 @@ class EngineFailed(Exception):
 
 
 class Runner:
-    """Runs measured processes one at a time, each under the locks that others on this machine honour, and again where
-    processes that do not took part of the CPUs."""
-    MAX_FOREIGN = 0.04  # of all CPUs
-    TRIES = 4
+    """Runs measured processes one at a time, and again where other processes took part of the CPUs. The locks are for
+    those others that take them, too."""
+    MAX_FOREIGN = 0.08  # of all CPUs
+    TRIES = 2
 
     def __init__(self, timeout_s: int, locks: list[pathlib.Path]):
         self.timeout_s, self.locks = timeout_s, locks
+        self.disturbed: list[str] = []  # runs whose best try was disturbed: share of the CPUs, command
+
+    @contextlib.contextmanager
+    def holding_locks(self):
+        with contextlib.ExitStack() as stack:
+            for lock in self.locks:
+                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
+            yield
 
     def run(self, command: list, env: dict[str, str] | None = None) -> str:
         """The standard output of the least disturbed try."""
@@ -41,16 +49,14 @@ class Runner:
             tries.append(self.run_once(words, env))
         foreign, output = min(tries)
         if foreign > self.MAX_FOREIGN:
+            self.disturbed.append(f"{foreign:.0%}: {shlex.join(words)}")
             print(f"  DISTURBED: other processes took {foreign:.0%} of the CPUs in the best of {len(tries)} tries",
                   file=sys.stderr, flush=True)
         return output
 
     def run_once(self, words: list[str], env: dict[str, str] | None) -> tuple[float, str]:
         """(share of all CPU time that went to others, standard output)."""
-        with contextlib.ExitStack() as stack:
-            for lock in self.locks:
-                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
-            errors = stack.enter_context(tempfile.TemporaryFile("w+"))
+        with tempfile.TemporaryFile("w+") as errors:
             begin, busy, own = time.monotonic(), busy_seconds(), own_seconds()
             try:
                 done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,

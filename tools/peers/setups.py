@@ -107,23 +107,20 @@ OPENVINO_FORMATS = {"bf16": "f16", "f16": "f16", "q8_0": "int8", "q4_0": "int4",
 
 
 def openvino_models(model: Model, binary: pathlib.Path, python: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]:
-    """What OpenVINO GenAI can run for `model`: the GGUF file itself, and for a made model the export in the nearest
-    weight format, which is written here once from an F16 file of the same shape."""
-    found = {}
-    if model.file.suffix == ".gguf" and not model.name.endswith("-bf16"):  # its reader knows no BF16
-        found["GGUF"] = model.file
+    """What OpenVINO GenAI runs for `model`: for a made one the export in the nearest weight format, which is written here
+    once from an F16 file of the same shape; else the GGUF file itself, which it repacks while it loads."""
     wanted = OPENVINO_FORMATS.get(model.name.rpartition("-")[2])
-    if model.shape and wanted:
-        exports = folder / "openvino-models" / model.shape
-        if not (exports / wanted / "openvino_model.bin").exists():
-            print(f"exporting {model.shape} for OpenVINO into {exports} (minutes)", flush=True)
-            exports.mkdir(parents=True, exist_ok=True)
-            source = exports / "f16.gguf"
-            do(binary, "make-model", model.shape, source, "--type", "f16")
-            do(python, pathlib.Path(__file__).with_name("openvino_export.py"), source, exports)
-            source.unlink()
-        found[f"{wanted} export"] = exports / wanted
-    return found
+    if not model.shape or not wanted:
+        return {"GGUF": model.file} if model.file.suffix == ".gguf" else {}
+    exports = folder / "openvino-models" / model.shape
+    if not (exports / wanted / "openvino_model.bin").exists():
+        print(f"exporting {model.shape} for OpenVINO into {exports} (minutes)", flush=True)
+        exports.mkdir(parents=True, exist_ok=True)
+        source = exports / "f16.gguf"
+        do(binary, "make-model", model.shape, source, "--type", "f16")
+        do(python, pathlib.Path(__file__).with_name("openvino_export.py"), source, exports)
+        source.unlink()
+    return {f"{wanted} export": exports / wanted}
 
 
 def vllm(python: pathlib.Path, threads: int) -> PythonPeer:
