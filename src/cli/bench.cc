@@ -3,6 +3,7 @@
 
 #include "cli/bench_kernels.h"
 #include "cli/bench_speed.h"
+#include "cli/bench_start.h"
 #include "cli/commands.h"
 #include "cli/model_flags.h"
 
@@ -13,6 +14,7 @@ struct BenchFlags {
   std::string what;
   BenchSpeedOptions speed;
   BenchKernelsOptions kernels;
+  BenchStartOptions start;
 };
 
 }  // namespace
@@ -21,7 +23,8 @@ CommandAction DeclareBench(FlagSet* flags) {
   auto options = std::make_shared<BenchFlags>();
   flags->RequiredPositional(
       "WHAT",
-      "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix kernel alone",
+      "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix kernel alone; "
+      "start: a server from its process to its first token, and its memory",
       &options->what);
   AddModelFlags(&options->speed.model, flags);
   flags->Integer("--prompt", "N", "tokens of each prompt", &options->speed.prompt, 1);
@@ -36,12 +39,21 @@ CommandAction DeclareBench(FlagSet* flags) {
                  1 << 20);
   flags->Integer("--cols", "N", "kernels: its columns, a multiple of 256", &options->kernels.cols, 256,
                  1 << 20);
+  flags->Switch("--untouched-memory", "start: leave free memory as it is found before each start",
+                &options->start.untouched_memory);
   flags->Switch("--json", "print one JSON object", &options->speed.json);
   flags->Example("firebrick bench speed model.gguf --prompt 512 --gen 32 --streams 1,4,8,16 --json");
   return [options]() -> Status {
     if (options->what == "speed") return RunBenchSpeed(options->speed, std::cout);
+    if (options->what == "start") {
+      options->start.model = options->speed.model;
+      options->start.repeat = options->speed.repeat;
+      options->start.json = options->speed.json;
+      return RunBenchStart(options->start, std::cout);
+    }
     if (options->what != "kernels")
-      return InvalidArgument("bench {}: there is no such bench; use 'speed' or 'kernels'", options->what);
+      return InvalidArgument("bench {}: there is no such bench; use 'speed', 'kernels' or 'start'",
+                             options->what);
     const ModelOptions& model = options->speed.model;
     if (!model.model.empty()) return InvalidArgument("bench kernels takes no model: {}", model.model);
     options->kernels.isa = model.isa.value;

@@ -66,6 +66,7 @@ class PackedLinear {
 
  private:
   void PackGroupedPanel(const CanonicalRows& rows, std::byte* panel) const;
+  bool TryPackWholeGrouped(const CanonicalRows& rows, std::byte* panel) const;
   CanonicalFormat format_;
   Packing packing_ = Packing::kF32;
   int64_t num_outputs_ = 0;
