@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/bench_kernels.h"
+#include "cli/bench_overhead.h"
 #include "cli/bench_speed.h"
 #include "cli/bench_start.h"
 #include "cli/commands.h"
@@ -15,6 +16,7 @@ struct BenchFlags {
   BenchSpeedOptions speed;
   BenchKernelsOptions kernels;
   BenchStartOptions start;
+  BenchOverheadOptions overhead;
 };
 
 }  // namespace
@@ -24,7 +26,9 @@ CommandAction DeclareBench(FlagSet* flags) {
   flags->RequiredPositional(
       "WHAT",
       "speed: prefill and decode of a model, below server and scheduler; kernels: each matrix kernel alone; "
-      "start: a server from its process to its first token, and its memory",
+      "start: a server from its process to its first token, and its memory; overhead: CPU time of an idle "
+      "server, "
+      "and beside the arithmetic",
       &options->what);
   AddModelFlags(&options->speed.model, flags);
   flags->Integer("--prompt", "N", "tokens of each prompt", &options->speed.prompt, 1);
@@ -51,9 +55,14 @@ CommandAction DeclareBench(FlagSet* flags) {
       options->start.json = options->speed.json;
       return RunBenchStart(options->start, std::cout);
     }
+    if (options->what == "overhead") {
+      options->overhead.model = options->speed.model;
+      options->overhead.json = options->speed.json;
+      return RunBenchOverhead(options->overhead, std::cout);
+    }
     if (options->what != "kernels")
-      return InvalidArgument("bench {}: there is no such bench; use 'speed', 'kernels' or 'start'",
-                             options->what);
+      return InvalidArgument(
+          "bench {}: there is no such bench; use 'speed', 'kernels', 'start' or 'overhead'", options->what);
     const ModelOptions& model = options->speed.model;
     if (!model.model.empty()) return InvalidArgument("bench kernels takes no model: {}", model.model);
     options->kernels.isa = model.isa.value;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/read_ahead.h"
 #include "model/rope.h"
 #include "model/weight_table.h"
 #include "weights/expand.h"
@@ -12,8 +13,9 @@
 namespace firebrick {
 namespace {
 
-// File bytes that one thread packs at a time; what is resident twice is at most this much per thread.
-constexpr int64_t kPieceBytes = 1 << 20;
+// File bytes that one thread packs at a time; what is resident twice is at most this much per thread. Small
+// enough to stay in a core's second cache from the checksum to the packing.
+constexpr int64_t kPieceBytes = 512 << 10;
 
 // Where row `row` of the model lies in a tensor whose heads hold their rows in adjacent-pair order.
 int64_t AdjacentPairSource(int64_t row, int64_t head_dim) {
@@ -50,7 +52,13 @@ class DecoderLoader {
 
   Result<LoadedDecoder> Load() {
     ASSIGN_OR_RETURN(const std::vector<WeightSlot> slots, BuildWeightTable(checkpoint_, config_));
-    for (const WeightSlot& slot : slots) total_bytes_ += slot.tensor->data.size();
+    std::vector<const RawTensor*> tensors;
+    for (const WeightSlot& slot : slots) {
+      total_bytes_ += slot.tensor->data.size();
+      tensors.push_back(slot.tensor);
+    }
+    ReadAhead read_ahead(checkpoint_, std::move(tensors));
+    read_ahead_ = &read_ahead;
     out_.weights.layers.resize(static_cast<size_t>(config_.num_layers));
     ropes_ = config_.ropes;
     HashConfig();
@@ -134,6 +142,7 @@ class DecoderLoader {
     DequantizeRows(tensor.type, tensor.data.data(), tensor.NumElements(), 0, 1, values.data());
     HashPiece(Xxh3Of(tensor.data));
     Drop(tensor, 0, tensor.data.size());
+    read_ahead_->Advance(tensor.data.size());
     if (!slot.adjacent_pairs) return values;
     std::vector<float> ordered(size);
     for (size_t row = 0; row < size; ++row) {
@@ -192,6 +201,10 @@ class DecoderLoader {
         packed.PackPanel(begin / kPanelOutputs, scratch.rows);
       }
     });
+    const MatrixShape shape{packed.format(), packed.num_outputs(), packed.num_cols()};
+    if (std::find(out_.shapes.begin(), out_.shapes.end(), shape) == out_.shapes.end()) {
+      out_.shapes.push_back(shape);
+    }
     linear.Append(std::move(packed));
     return OkStatus();
   }
@@ -240,8 +253,8 @@ class DecoderLoader {
     return tensor.cols() / info.block_elements * info.block_bytes;
   }
 
-  // Runs fn(rows, bytes, scratch) over pieces of whole multiples of `unit` rows in parallel, then takes each
-  // piece's checksum and drops its pages.
+  // Takes the checksum of pieces of whole multiples of `unit` rows in parallel, which also brings them into
+  // the cache, runs fn(rows, bytes, scratch) over each, and drops its pages.
   template <typename Fn>
   void ForEachPiece(const RawTensor& tensor, int64_t unit, Fn&& fn) {
     const int64_t row_bytes = RowBytes(tensor);
@@ -253,9 +266,12 @@ class DecoderLoader {
         const IndexRange rows{piece * piece_rows, std::min((piece + 1) * piece_rows, tensor.rows())};
         const auto bytes = tensor.data.subspan(static_cast<size_t>(rows.begin * row_bytes),
                                                static_cast<size_t>(rows.size() * row_bytes));
-        fn(rows, bytes, scratch_[static_cast<size_t>(thread)]);
+        const auto offset = static_cast<uint64_t>(rows.begin * row_bytes);
+        checkpoint_.files()[tensor.file_index].Populate(tensor.file_offset + offset, bytes.size());
         checksums[static_cast<size_t>(piece)] = Xxh3Of(bytes);
-        Drop(tensor, static_cast<uint64_t>(rows.begin * row_bytes), bytes.size());
+        fn(rows, bytes, scratch_[static_cast<size_t>(thread)]);
+        Drop(tensor, offset, bytes.size());
+        read_ahead_->Advance(bytes.size());
       }
     });
     for (const Checksum128& checksum : checksums) HashPiece(checksum);
@@ -290,6 +306,7 @@ class DecoderLoader {
   const ModelConfig& config_;
   const LoadOptions& options_;
   std::vector<PieceScratch> scratch_;  // per thread
+  ReadAhead* read_ahead_ = nullptr;    // for the time of Load
   std::vector<RopeConfig> ropes_;
   LoadedDecoder out_;
   Sha256 hasher_;
