@@ -43,6 +43,8 @@ CommandAction DeclareBench(FlagSet* flags) {
                  1 << 20);
   flags->Integer("--cols", "N", "kernels: its columns, a multiple of 256", &options->kernels.cols, 256,
                  1 << 20);
+  flags->Integer("--idle", "S", "overhead: seconds without a request", &options->overhead.idle_seconds, 1,
+                 3600);
   flags->Switch("--untouched-memory", "start: leave free memory as it is found before each start",
                 &options->start.untouched_memory);
   flags->Switch("--json", "print one JSON object", &options->speed.json);

@@ -38,11 +38,8 @@ Status RunStreams(const ServerProcess& server, const BenchOverheadOptions& optio
   std::vector<std::thread> clients;
   for (int32_t stream = 0; stream < options.streams; ++stream) {
     clients.emplace_back([&, stream] {
-      std::string ids = "[";
-      for (int32_t i = 0; i < options.prompt; ++i) {
-        ids += fmt::format("{}{}", i > 0 ? "," : "", 100 + stream * 7 + i);
-      }
-      results[static_cast<size_t>(stream)] = server.Complete(ids + "]", options.gen, /*stream=*/true);
+      results[static_cast<size_t>(stream)] =
+          server.Complete(PromptOfIds(stream, options.prompt), options.gen, /*stream=*/true);
     });
   }
   for (std::thread& client : clients) client.join();

@@ -45,6 +45,7 @@ Result<ServerProcess> ServerProcess::Start(const ModelOptions& model, const std:
   if (model.threads.value > 0) {
     words.insert(words.end(), {"--threads", std::to_string(model.threads.value)});
   }
+  if (!model.time_kernels.value) words.emplace_back("--no-kernel-timing");
   words.insert(words.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -95,6 +96,10 @@ Status ServerProcess::AwaitReady() {
       std::from_chars(line.data() + colon + 1, line.data() + line.size(), port_).ec != std::errc()) {
     return MakeError(StatusCode::kInternal, "the server's first line names no port: {}", line);
   }
+  constexpr std::string_view kContext = "context ";
+  if (const size_t at = line.find(kContext); at != std::string::npos) {
+    std::from_chars(line.data() + at + kContext.size(), line.data() + line.size(), context_tokens_);
+  }
   return OkStatus();
 }
 
@@ -102,6 +107,7 @@ ServerProcess::ServerProcess(ServerProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       port_(other.port_),
+      context_tokens_(other.context_tokens_),
       started_(other.started_),
       ready_s_(other.ready_s_) {}
 
@@ -160,6 +166,14 @@ Result<uint64_t> ServerProcess::LedgerBytes(const std::string& account) const {
     return static_cast<uint64_t>(std::strtod(line.c_str() + line.rfind(' '), nullptr));
   }
   return MakeError(StatusCode::kInternal, "/metrics has no firebrick:memory_bytes of account {}", account);
+}
+
+std::string PromptOfIds(int32_t stream, int32_t num_tokens) {
+  std::string ids = "[";
+  for (int32_t i = 0; i < num_tokens; ++i) {
+    ids += fmt::format("{}{}", i > 0 ? "," : "", 10 + (stream * 7 + i) % 64);
+  }
+  return ids + "]";
 }
 
 Result<ResidentMemory> ParseProcStatus(const std::string& text) {

@@ -39,6 +39,8 @@ class ServerProcess {
   std::chrono::steady_clock::time_point started() const { return started_; }
   double ready_s() const { return ready_s_; }  // from the start of the process to the line that says so
 
+  int32_t context_tokens() const { return context_tokens_; }  // longest prompt and answer together
+
   // A greedy completion of `prompt` (a JSON value: text or ids) by exactly num_tokens tokens; waits for all.
   Status Complete(const std::string& prompt, int32_t num_tokens, bool stream = false) const;
   Result<ResidentMemory> ReadMemory() const;
@@ -55,10 +57,13 @@ class ServerProcess {
   pid_t pid_ = -1;
   int output_ = -1;  // its standard output
   uint16_t port_ = 0;
+  int32_t context_tokens_ = 0;
   std::chrono::steady_clock::time_point started_;
   double ready_s_ = 0;
 };
 
+// "[10,11,...]": a prompt as token ids that every vocabulary has; different streams begin differently.
+std::string PromptOfIds(int32_t stream, int32_t num_tokens);
 // Pure: the fields of text as the kernel writes it.
 Result<ResidentMemory> ParseProcStatus(const std::string& text);
 // Name and CPU seconds from a line of /proc/PID/task/TID/stat; names may hold spaces and brackets.

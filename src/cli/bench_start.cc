@@ -52,15 +52,13 @@ struct StartFigures {
 
 // Runs a few long prompts at once and looks at the memory meanwhile.
 Status Load(const ServerProcess& server, ResidentMemory* most) {
+  const int32_t length = std::min(kLoadPrompt, server.context_tokens() - kLoadTokens);
   std::vector<Status> results(kLoadStreams);
   std::vector<std::thread> clients;
   std::atomic<int> running{kLoadStreams};
   for (int32_t stream = 0; stream < kLoadStreams; ++stream) {
     clients.emplace_back([&, stream] {
-      std::string ids = "[";
-      for (int32_t i = 0; i < kLoadPrompt; ++i)
-        ids += fmt::format("{}{}", i > 0 ? "," : "", 100 + stream + i);
-      results[static_cast<size_t>(stream)] = server.Complete(ids + "]", kLoadTokens);
+      results[static_cast<size_t>(stream)] = server.Complete(PromptOfIds(stream, length), kLoadTokens);
       --running;
     });
   }

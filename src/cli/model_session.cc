@@ -100,10 +100,13 @@ Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   ASSIGN_OR_RETURN(std::string path, ResolveModelPath(options.model));
   ReadAheadOf(path, kFirstReadBytes);  // the disk works while metadata are parsed
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
+  FB_LOG_DEBUG("start: {} is mapped and its metadata are read", path);
   // Beside the packing: a large vocabulary takes as long as a good part of the weights.
   std::future<Result<LoadedText>> pending_text = std::async(std::launch::async, [&checkpoint] {
     NameThread("fb-text");
-    return LoadText(checkpoint);
+    Result<LoadedText> text = LoadText(checkpoint);
+    FB_LOG_DEBUG("start: tokenizer and template are read");
+    return text;
   });
   auto pool = std::make_unique<ThreadPool>(MakeThreadPoolOptions(ReadTopology(), options.threads.value));
   LoadOptions load{*ops, *pool};
@@ -116,9 +119,11 @@ Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Load(checkpoint, load));
   if (bar) bar->Finish();
+  FB_LOG_DEBUG("start: weights are packed");
   if (options.isa.value == "auto" && options.time_kernels.value) {
     ops = ChooseOps(model->matrix_shapes(), NameOfPath(path), ChoiceFolder(), pool.get());
   }
+  FB_LOG_DEBUG("start: kernels are chosen");
   ASSIGN_OR_RETURN(LoadedText text, pending_text.get());
   LoadedModel loaded{.path = path,
                      .name = NameOfPath(path),
@@ -158,7 +163,8 @@ Result<std::unique_ptr<ModelSession>> StartSession(LoadedModel loaded, const Eng
   const SchedulerConfig& scheduler = session->resolved.config.scheduler;
   ASSIGN_OR_RETURN(auto executor,
                    StartExecutor(session->loaded, scheduler.num_blocks, scheduler.max_num_seqs));
-  RETURN_IF_ERROR(WarmUp(executor.get(), static_cast<int32_t>(scheduler.groups.size())));
+  WarmUp(executor.get(), static_cast<int32_t>(scheduler.groups.size()));
+  FB_LOG_DEBUG("start: the executor is ready");
   session->engine = std::make_unique<Engine>(session->resolved.config, std::move(executor),
                                              &session->loaded.tokenizer, std::move(observers));
   return session;

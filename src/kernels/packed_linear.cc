@@ -48,10 +48,15 @@ void PackF32Panel(const CanonicalRows& rows, float* out) {
   }
 }
 
+// Of 16 rows, num_cols a multiple of 16. A pair of columns is one word.
+void PackWholeBf16(const void* rows, int64_t num_cols, uint16_t* out) {
+  panel::TransposeWords(static_cast<const uint32_t*>(rows), num_cols / 2, num_cols / 2,
+                        reinterpret_cast<uint32_t*>(out));
+}
+
 void PackBf16Panel(const CanonicalRows& rows, uint16_t* out) {
-  if (FitsVectors(rows, 16)) {  // a pair of columns is one word
-    panel::TransposeWords(reinterpret_cast<const uint32_t*>(rows.half.data()), rows.num_cols / 2,
-                          rows.num_cols / 2, reinterpret_cast<uint32_t*>(out));
+  if (FitsVectors(rows, 16)) {
+    PackWholeBf16(rows.half.data(), rows.num_cols, out);
     return;
   }
   for (int64_t k = 0; k < rows.num_cols; ++k) {
@@ -62,19 +67,22 @@ void PackBf16Panel(const CanonicalRows& rows, uint16_t* out) {
   }
 }
 
+// Of 16 rows, num_cols a multiple of 8. Returns what PackF16Panel does.
+bool PackWholeF16(const void* rows, int64_t num_cols, uint16_t* out) {
+  __m256i low_parts = _mm256_setzero_si256();
+  for (int64_t k = 0; k < num_cols; k += 8) {
+    panel::Transpose16x8Halves(static_cast<const uint16_t*>(rows) + k, num_cols, out + k * kSpan);
+    for (int64_t i = 0; i < 8 * kSpan; i += 8) {
+      const auto* bits = reinterpret_cast<const __m128i*>(out + k * kSpan + i);
+      low_parts = _mm256_or_si256(low_parts, _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(bits))));
+    }
+  }
+  return _mm256_testz_si256(low_parts, _mm256_set1_epi32(0xFFFF)) == 0;
+}
+
 // Returns whether a weight needs more than the upper 16 bits of its FP32 value.
 bool PackF16Panel(const CanonicalRows& rows, uint16_t* out) {
-  if (FitsVectors(rows, 8)) {
-    __m256i low_parts = _mm256_setzero_si256();
-    for (int64_t k = 0; k < rows.num_cols; k += 8) {
-      panel::Transpose16x8Halves(rows.half.data() + k, rows.num_cols, out + k * kSpan);
-      for (int64_t i = 0; i < 8 * kSpan; i += 8) {
-        const auto* bits = reinterpret_cast<const __m128i*>(out + k * kSpan + i);
-        low_parts = _mm256_or_si256(low_parts, _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(bits))));
-      }
-    }
-    return _mm256_testz_si256(low_parts, _mm256_set1_epi32(0xFFFF)) == 0;
-  }
+  if (FitsVectors(rows, 8)) return PackWholeF16(rows.half.data(), rows.num_cols, out);
   uint32_t low_bits = 0;
   for (int64_t k = 0; k < rows.num_cols; ++k) {
     for (int64_t r = 0; r < rows.num_rows; ++r) {
@@ -222,6 +230,19 @@ void PackedLinear::PackPanel(int64_t panel, const CanonicalRows& rows) {
       PackGroupedPanel(rows, out);
       break;
   }
+}
+
+bool PackedLinear::TryPackPanelFrom(int64_t panel, const std::byte* rows) {
+  CHECK(panel >= 0 && panel < num_panels());
+  if ((panel + 1) * kPanelOutputs > num_outputs_ || num_cols_ % 16 != 0) return false;
+  auto* out = reinterpret_cast<uint16_t*>(buffer_.data() + panel * panel_bytes_);
+  if (packing_ == Packing::kBF16) {
+    PackWholeBf16(rows, num_cols_, out);
+    return true;
+  }
+  if (packing_ != Packing::kF16) return false;
+  low_parts_.data()[panel] = std::byte{PackWholeF16(rows, num_cols_, out)};
+  return true;
 }
 
 // False where the panel is not whole or a table is no run of codes.

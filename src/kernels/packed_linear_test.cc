@@ -123,6 +123,10 @@ TEST(PackedLinearTest, EveryPanelLiesAsDescribed) {
       const CanonicalRows rows = RandomRows(c, panel < 2 ? 16 : 5, random);
       linear->PackPanel(panel, rows);
       const std::vector<std::byte> want = PackByDescription(*linear, rows);
+      if (!rows.half.empty() &&
+          linear->TryPackPanelFrom(panel, reinterpret_cast<const std::byte*>(rows.half.data()))) {
+        EXPECT_EQ(rows.num_rows, 16);
+      }
       ASSERT_EQ(std::memcmp(linear->panel(panel), want.data(), want.size()), 0)
           << c.name << ", panel " << panel;
     }
@@ -142,7 +146,7 @@ TEST(PackedLinearTest, LowPartsAreSeenInWholePanels) {
   rows.half[1000] = 0x3C01;  // 1 + 2^-10
   linear->PackPanel(1, rows);
   rows.half[1000] = 0x0009;  // a small number of F16 with four significant bits
-  linear->PackPanel(2, rows);
+  ASSERT_TRUE(linear->TryPackPanelFrom(2, reinterpret_cast<const std::byte*>(rows.half.data())));
   EXPECT_FALSE(linear->HasLowParts(0));
   EXPECT_TRUE(linear->HasLowParts(1));
   EXPECT_FALSE(linear->HasLowParts(2));

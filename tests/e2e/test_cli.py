@@ -70,6 +70,30 @@ def test_bench_kernels_prints_one_json_object():
     assert wrong.returncode == 2 and "takes no model" in wrong.stderr
 
 
+def test_bench_start_and_overhead_measure_a_server_and_doctor_shows_its_kernels(tmp_path):
+    model, cache = str(tmp_path / "tiny.gguf"), {"XDG_CACHE_HOME": str(tmp_path)}
+    assert firebrick("make-model", "tiny-llama", model, "--type", "q8_0").returncode == 0
+    done = firebrick("bench", "start", model, "--repeat", "1", "--json", **cache)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    for kind in ("cold", "warm"):
+        assert 0 < report[kind]["ready_s"] <= report[kind]["first_token_s"]
+        assert 0 < report[kind]["start_peak_bytes"] <= report[kind]["serving_peak_bytes"]
+    assert report["weight_bytes"] > 0 and report["kv_bytes"] > 0 and report["cold"]["read_s"] > 0
+
+    done = firebrick("bench", "overhead", model, "--idle", "1", "--json", **cache)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {"fb-executor", "fb-engine", "fb-output", "fb-http"} <= set(report["threads"])
+
+    doctor = json.loads(firebrick("doctor", "--json", **cache).stdout)
+    levels = [level for level in doctor["isa"] if level not in ("ref", "amx")]
+    if len(levels) > 1:
+        choice = doctor["kernel_choices"][0]
+        assert choice["model"] == "tiny" and choice["current"]
+        assert all(set(chosen) == {"few", "many"} for chosen in choice["choices"].values())
+
+
 @pytest.mark.parametrize("arguments", [("run", "-p", "Hi"), ("inspect",), ("tokenize",), ("bench", "speed"), ("serve",)])
 def test_missing_default_model_says_how_to_get_it(tmp_path, arguments):
     missing = firebrick(*arguments, XDG_CACHE_HOME=str(tmp_path))
