@@ -1,6 +1,8 @@
 #include "base/checksum.h"
 
 #include <openssl/evp.h>
+// Inline, so that it is compiled for AVX2: the library's own build is SSE2.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/status.h"

@@ -93,6 +93,12 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
   return OkStatus();
 }
 
+void ReadAheadOf(const std::string& path, uint64_t bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return;
+  ::posix_fadvise(file.get(), 0, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
 Result<MappedFile> MappedFile::Open(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return SystemError(path, "open");
@@ -132,11 +138,19 @@ void MappedFile::DropPages(uint64_t offset, uint64_t length) const {
   if (begin < end) ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
 }
 
-void MappedFile::WillNeed(uint64_t offset, uint64_t length) const {
+void MappedFile::Advise(uint64_t offset, uint64_t length, int advice) const {
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
   const uint64_t end = std::min<uint64_t>(offset + length, size_);
-  if (begin < end) ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_WILLNEED);
+  if (begin < end) ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, advice);
+}
+
+void MappedFile::WillNeed(uint64_t offset, uint64_t length) const { Advise(offset, length, MADV_WILLNEED); }
+
+void MappedFile::Populate(uint64_t offset, uint64_t length) const {
+  constexpr int kPopulateRead =
+      22;  // MADV_POPULATE_READ; headers of Debian 12 name it, older kernels refuse it
+  Advise(offset, length, kPopulateRead);
 }
 
 }  // namespace firebrick

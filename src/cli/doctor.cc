@@ -13,6 +13,7 @@
 #include "config/parse.h"
 #include "device/memory.h"
 #include "device/topology.h"
+#include "exec/ops_choice.h"
 #include "kernels/isa.h"
 
 namespace firebrick {
@@ -89,6 +90,32 @@ void AddFolders(std::vector<Finding>* findings) {
   findings->push_back({"default_model_present", "", present, ""});
 }
 
+// What earlier starts measured: level for few rows / level for many, by shape of matrix.
+void AddKernelChoices(std::vector<Finding>* findings) {
+  const std::vector<ChoiceRecord> records = ListChoices(ChoiceFolder());
+  Json list = Json::array();
+  for (const ChoiceRecord& record : records) {
+    const ChoiceFacts now = CurrentFacts(record.facts.num_threads);
+    const bool is_current = now == record.facts;
+    std::string shown = fmt::format(
+        "{}, {} threads, timed in {:.0f} ms{}", record.model, record.facts.num_threads, record.seconds * 1e3,
+        is_current ? "" : "; of another CPU or build, timed anew at the next start");
+    Json choices = Json::object();
+    for (const LinearChoice& choice : record.choices) {
+      shown += fmt::format("\n{:20}  {}: {} for few rows, {} for many", "", choice.shape, NameOf(choice.few),
+                           NameOf(choice.many));
+      choices[choice.shape] = {{"few", NameOf(choice.few)}, {"many", NameOf(choice.many)}};
+    }
+    findings->push_back({"kernels", shown, nullptr, ""});
+    list.push_back({{"model", record.model},
+                    {"cpu", record.facts.cpu},
+                    {"threads", record.facts.num_threads},
+                    {"current", is_current},
+                    {"choices", std::move(choices)}});
+  }
+  findings->push_back({"kernel_choices", records.empty() ? "none measured yet" : "", std::move(list), ""});
+}
+
 Status RunDoctor(bool json) {
   std::vector<Finding> findings;
   utsname system{};
@@ -99,9 +126,12 @@ Status RunDoctor(bool json) {
   AddProcessor(&findings);
   AddMemory(&findings);
   AddFolders(&findings);
+  AddKernelChoices(&findings);
   if (json) {
     Json report = Json::object();
-    for (const Finding& finding : findings) report[finding.name] = finding.value;
+    for (const Finding& finding : findings) {
+      if (finding.name != "kernels") report[finding.name] = finding.value;
+    }
     std::printf("%s\n", report.dump().c_str());
     return OkStatus();
   }

@@ -7,6 +7,8 @@ void AddModelFlags(ModelOptions* options, FlagSet* flags) {
                     &options->model);
   flags->Choice("--isa", {"auto", "ref", "avx2", "avx512", "amx"}, "Kernels; all give the same bits",
                 &options->isa);
+  flags->Switch("--no-kernel-timing", "Take kernels by what the CPU can do, without timing them",
+                &options->time_kernels, false);
   flags->Integer("--threads", "N", "Compute threads; otherwise what CPU mask and cgroup allow",
                  &options->threads, 1, 1024);
   flags->Choice("--kv-cache-dtype", {"bf16", "f32"}, "Format of the KV cache", &options->kv_cache_dtype);

@@ -6,7 +6,7 @@
 
 namespace firebrick {
 
-// MODEL, --isa, --threads, --kv-cache-dtype.
+// MODEL, --isa, --no-kernel-timing, --threads, --kv-cache-dtype.
 void AddModelFlags(ModelOptions* options, FlagSet* flags);
 // --max-model-len, --kv-cache-memory: how much context one process keeps.
 void AddContextFlags(EngineOptions* options, FlagSet* flags);

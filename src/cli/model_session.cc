@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "base/thread_name.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
 #include "device/memory.h"
+#include "exec/ops_choice.h"
+#include "exec/warm_up.h"
 #include "kernels/numerics_id.h"
 #include "text/template_source.h"
 #include "weights/checkpoint.h"
 
 namespace firebrick {
 namespace {
+
+constexpr uint64_t kFirstReadBytes = 48 << 20;
 
 // The ids that end an answer: the model's, and those of the vocabulary's own end-of-turn tokens.
 std::vector<int32_t> EndIds(const ModelConfig& config, const Tokenizer& tokenizer) {
@@ -23,25 +30,34 @@ std::vector<int32_t> EndIds(const ModelConfig& config, const Tokenizer& tokenize
   return ids;
 }
 
+// What a model knows of text.
+struct LoadedText {
+  Tokenizer tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  std::string bos_text, eos_text;
+};
+
 // A model without a template is a base model; a template that does not parse is an error of the model, and is
 // said.
-Status LoadTemplate(const Checkpoint& checkpoint, LoadedModel* loaded) {
+Result<LoadedText> LoadText(const Checkpoint& checkpoint) {
+  ASSIGN_OR_RETURN(Tokenizer tokenizer, checkpoint.kind() == CheckpointKind::kGguf
+                                            ? Tokenizer::FromGguf(checkpoint)
+                                            : Tokenizer::Open(checkpoint.folder()));
+  LoadedText text{std::move(tokenizer), {}, {}, {}};
   auto source = FindTemplate(checkpoint);
   if (source.ok()) {
     auto parsed = ChatTemplate::Parse(source->text);
     if (!parsed.ok()) return parsed.status().WithContext(source->origin);
-    loaded->chat_template = std::move(*parsed);
+    text.chat_template = std::move(*parsed);
   } else if (source.status().code() != StatusCode::kNotFound) {
     return source.status();
   }
   const auto text_of = [&](std::optional<int32_t> id) {
-    return id ? std::string(loaded->tokenizer.TokenText(*id)) : std::string();
+    return id ? std::string(text.tokenizer.TokenText(*id)) : std::string();
   };
-  loaded->bos_text =
-      source.ok() && source->bos_token ? *source->bos_token : text_of(loaded->tokenizer.bos_id());
-  loaded->eos_text =
-      source.ok() && source->eos_token ? *source->eos_token : text_of(loaded->tokenizer.eos_id());
-  return OkStatus();
+  text.bos_text = source.ok() && source->bos_token ? *source->bos_token : text_of(text.tokenizer.bos_id());
+  text.eos_text = source.ok() && source->eos_token ? *source->eos_token : text_of(text.tokenizer.eos_id());
+  return text;
 }
 
 std::string NameOfPath(const std::string& path) {
@@ -82,10 +98,16 @@ Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   ASSIGN_OR_RETURN(const Ops* ops, ResolveOps(options.isa.value));
   ASSIGN_OR_RETURN(const KvDType kv_dtype, ParseKvDType(options.kv_cache_dtype.value));
   ASSIGN_OR_RETURN(std::string path, ResolveModelPath(options.model));
+  ReadAheadOf(path, kFirstReadBytes);  // the disk works while metadata are parsed
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
-  ASSIGN_OR_RETURN(Tokenizer tokenizer, checkpoint.kind() == CheckpointKind::kGguf
-                                            ? Tokenizer::FromGguf(checkpoint)
-                                            : Tokenizer::Open(checkpoint.folder()));
+  FB_LOG_DEBUG("start: {} is mapped and its metadata are read", path);
+  // Beside the packing: a large vocabulary takes as long as a good part of the weights.
+  std::future<Result<LoadedText>> pending_text = std::async(std::launch::async, [&checkpoint] {
+    NameThread("fb-text");
+    Result<LoadedText> text = LoadText(checkpoint);
+    FB_LOG_DEBUG("start: tokenizer and template are read");
+    return text;
+  });
   auto pool = std::make_unique<ThreadPool>(MakeThreadPoolOptions(ReadTopology(), options.threads.value));
   LoadOptions load{*ops, *pool};
   std::optional<ProgressBar> bar;
@@ -97,21 +119,26 @@ Result<LoadedModel> LoadModel(const ModelOptions& options, bool quiet) {
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Load(checkpoint, load));
   if (bar) bar->Finish();
+  FB_LOG_DEBUG("start: weights are packed");
+  if (options.isa.value == "auto" && options.time_kernels.value) {
+    ops = ChooseOps(model->matrix_shapes(), NameOfPath(path), ChoiceFolder(), pool.get());
+  }
+  FB_LOG_DEBUG("start: kernels are chosen");
+  ASSIGN_OR_RETURN(LoadedText text, pending_text.get());
   LoadedModel loaded{.path = path,
                      .name = NameOfPath(path),
                      .ops = ops,
                      .kv_dtype = kv_dtype,
                      .pool = std::move(pool),
                      .model = std::move(model),
-                     .tokenizer = std::move(tokenizer),
-                     .chat_template = {},
-                     .bos_text = {},
-                     .eos_text = {},
+                     .tokenizer = std::move(text.tokenizer),
+                     .chat_template = std::move(text.chat_template),
+                     .bos_text = std::move(text.bos_text),
+                     .eos_text = std::move(text.eos_text),
                      .end_ids = {},
                      .key_root = {}};
   loaded.end_ids = EndIds(loaded.model->config(), loaded.tokenizer);
   loaded.key_root = KeyRootOf(*loaded.model, kv_dtype);
-  RETURN_IF_ERROR(LoadTemplate(checkpoint, &loaded));
   return loaded;
 }
 
@@ -136,6 +163,8 @@ Result<std::unique_ptr<ModelSession>> StartSession(LoadedModel loaded, const Eng
   const SchedulerConfig& scheduler = session->resolved.config.scheduler;
   ASSIGN_OR_RETURN(auto executor,
                    StartExecutor(session->loaded, scheduler.num_blocks, scheduler.max_num_seqs));
+  WarmUp(executor.get(), static_cast<int32_t>(scheduler.groups.size()));
+  FB_LOG_DEBUG("start: the executor is ready");
   session->engine = std::make_unique<Engine>(session->resolved.config, std::move(executor),
                                              &session->loaded.tokenizer, std::move(observers));
   return session;

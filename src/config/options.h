@@ -16,6 +16,7 @@ struct ModelOptions {
   Setting<std::string> isa{"auto"};             // auto, ref, avx2, avx512, amx
   Setting<int32_t> threads{0};                  // 0: affinity mask and cgroup quota decide
   Setting<std::string> kv_cache_dtype{"bf16"};  // bf16, f32
+  Setting<bool> time_kernels{true};             // isa auto: which level multiplies is measured, not assumed
 };
 
 // How much runs at once, and in how much memory.

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "base/status.h"
+#include "base/thread_name.h"
 
 namespace firebrick {
 namespace {
@@ -91,6 +92,7 @@ void ThreadPool::RunParts(int32_t thread) {
 }
 
 void ThreadPool::WorkerLoop(int32_t thread, int32_t pinned_cpu) {
+  NameThread("fb-worker");
   if (pinned_cpu >= 0) PinTo(pinned_cpu);
   const FlushDenormals flush;
   uint32_t last_job = 0;

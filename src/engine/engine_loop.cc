@@ -1,5 +1,6 @@
 #include "engine/engine_loop.h"
 
+#include "base/thread_name.h"
 #include "engine/lifecycle.h"
 
 namespace firebrick {
@@ -20,6 +21,7 @@ EngineLoop::EngineLoop(const SchedulerConfig& config, Executor* executor, Mailbo
 }
 
 void EngineLoop::Run() {
+  NameThread("fb-engine");
   bool is_open = true;
   while (is_open || num_in_flight_ > 0 || scheduler_.HasWork()) {
     is_open = TakeMail();

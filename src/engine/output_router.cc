@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace firebrick {
 
 namespace {
@@ -56,6 +58,7 @@ OutputCounters OutputRouter::Counters() const {
 }
 
 void OutputRouter::Run() {
+  NameThread("fb-output");
   std::vector<OutputStream> opened;
   std::vector<SequenceEvent> events;
   std::unique_lock lock(mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/thread_name.h"
 #include "exec/batch_builder.h"
 
 namespace firebrick {
@@ -44,6 +45,7 @@ std::optional<StepResult> RankExecutor::Collect(std::chrono::steady_clock::time_
 }
 
 void RankExecutor::Loop() {
+  NameThread("fb-executor");
   const FlushDenormals flush_denormals;
   while (auto plan = plans_.Pop()) {
     StepResult result = Execute(*plan);

@@ -1,4 +1,4 @@
-// A blocking raw socket for tests: what a client sends and gets, byte for byte.
+// A blocking raw socket for tests and benches: what a client sends and gets, byte for byte.
 #pragma once
 
 #include <chrono>

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 #include "http/connection.h"
 
 namespace firebrick {
@@ -104,7 +105,10 @@ class HttpServer::Impl {
   void Run() {
     Accept();
     for (auto& io : threads_) {
-      io->thread = std::thread([context = &io->context] { context->run(); });
+      io->thread = std::thread([context = &io->context] {
+        NameThread("fb-http");
+        context->run();
+      });
     }
   }
 

@@ -41,6 +41,10 @@ class PackedLinear {
   // rows.num_cols are those of Create.
   void PackPanel(int64_t panel, const CanonicalRows& rows);
 
+  // The same straight from the bytes of a file, for formats whose canonical form is those bytes: saves a
+  // copy. False, and nothing is packed, where the format or the panel is another: 16 rows of BF16 or F16.
+  bool TryPackPanelFrom(int64_t panel, const std::byte* rows);
+
   // The values of one row of W as FP32, [num_cols]: for embeddings tied to the output matrix.
   void UnpackRow(int64_t output, float* out) const;
 
@@ -66,6 +70,7 @@ class PackedLinear {
 
  private:
   void PackGroupedPanel(const CanonicalRows& rows, std::byte* panel) const;
+  bool TryPackWholeGrouped(const CanonicalRows& rows, std::byte* panel) const;
   CanonicalFormat format_;
   Packing packing_ = Packing::kF32;
   int64_t num_outputs_ = 0;

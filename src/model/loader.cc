@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/read_ahead.h"
 #include "model/rope.h"
 #include "model/weight_table.h"
 #include "weights/expand.h"
@@ -12,8 +13,11 @@
 namespace firebrick {
 namespace {
 
-// File bytes that one thread packs at a time; what is resident twice is at most this much per thread.
-constexpr int64_t kPieceBytes = 1 << 20;
+// File bytes that one thread packs at a time; small enough to stay in a core's second cache from the checksum
+// to the packing.
+constexpr int64_t kPieceBytes = 512 << 10;
+// File bytes that stay mapped until they are dropped together: each drop interrupts the other cores.
+constexpr int64_t kDropBytes = 16 << 20;
 
 // Where row `row` of the model lies in a tensor whose heads hold their rows in adjacent-pair order.
 int64_t AdjacentPairSource(int64_t row, int64_t head_dim) {
@@ -50,7 +54,13 @@ class DecoderLoader {
 
   Result<LoadedDecoder> Load() {
     ASSIGN_OR_RETURN(const std::vector<WeightSlot> slots, BuildWeightTable(checkpoint_, config_));
-    for (const WeightSlot& slot : slots) total_bytes_ += slot.tensor->data.size();
+    std::vector<const RawTensor*> tensors;
+    for (const WeightSlot& slot : slots) {
+      total_bytes_ += slot.tensor->data.size();
+      tensors.push_back(slot.tensor);
+    }
+    ReadAhead read_ahead(checkpoint_, std::move(tensors));
+    read_ahead_ = &read_ahead;
     out_.weights.layers.resize(static_cast<size_t>(config_.num_layers));
     ropes_ = config_.ropes;
     HashConfig();
@@ -134,6 +144,7 @@ class DecoderLoader {
     DequantizeRows(tensor.type, tensor.data.data(), tensor.NumElements(), 0, 1, values.data());
     HashPiece(Xxh3Of(tensor.data));
     Drop(tensor, 0, tensor.data.size());
+    read_ahead_->Advance(tensor.data.size());
     if (!slot.adjacent_pairs) return values;
     std::vector<float> ordered(size);
     for (size_t row = 0; row < size; ++row) {
@@ -185,13 +196,21 @@ class DecoderLoader {
     // A piece is a whole number of panels, and of heads where rows change places inside them.
     const int64_t unit =
         slot.adjacent_pairs ? std::lcm(kPanelOutputs, int64_t{config_.head_dim}) : kPanelOutputs;
-    ForEachPiece(tensor, unit, [&](IndexRange rows, std::span<const std::byte>, PieceScratch& scratch) {
+    // Whether the rows lie in the file as they are packed.
+    const bool as_they_lie = !slot.adjacent_pairs && packed.format() == CanonicalFormatOf(tensor.type);
+    ForEachPiece(tensor, unit, [&](IndexRange rows, std::span<const std::byte> bytes, PieceScratch& scratch) {
       for (int64_t begin = rows.begin; begin < rows.end; begin += kPanelOutputs) {
         const int64_t count = std::min(kPanelOutputs, rows.end - begin);
+        const std::byte* at = bytes.data() + (begin - rows.begin) * RowBytes(tensor);
+        if (as_they_lie && packed.TryPackPanelFrom(begin / kPanelOutputs, at)) continue;
         ExpandPanel(slot, begin, count, scratch);
         packed.PackPanel(begin / kPanelOutputs, scratch.rows);
       }
     });
+    const MatrixShape shape{packed.format(), packed.num_outputs(), packed.num_cols()};
+    if (std::find(out_.shapes.begin(), out_.shapes.end(), shape) == out_.shapes.end()) {
+      out_.shapes.push_back(shape);
+    }
     linear.Append(std::move(packed));
     return OkStatus();
   }
@@ -240,24 +259,34 @@ class DecoderLoader {
     return tensor.cols() / info.block_elements * info.block_bytes;
   }
 
-  // Runs fn(rows, bytes, scratch) over pieces of whole multiples of `unit` rows in parallel, then takes each
-  // piece's checksum and drops its pages.
+  // Takes the checksum of pieces of whole multiples of `unit` rows in parallel, which also brings them into
+  // the cache, and runs fn(rows, bytes, scratch) over each; then drops their pages, many pieces at a time.
   template <typename Fn>
   void ForEachPiece(const RawTensor& tensor, int64_t unit, Fn&& fn) {
     const int64_t row_bytes = RowBytes(tensor);
     const int64_t piece_rows = std::max(kPieceBytes / (row_bytes * unit), int64_t{1}) * unit;
     const int64_t num_pieces = (tensor.rows() + piece_rows - 1) / piece_rows;
     std::vector<Checksum128> checksums(static_cast<size_t>(num_pieces));
-    options_.pool.ParallelForChunks(num_pieces, 1, [&](int64_t begin, int64_t end, int32_t thread) {
-      for (int64_t piece = begin; piece < end; ++piece) {
-        const IndexRange rows{piece * piece_rows, std::min((piece + 1) * piece_rows, tensor.rows())};
-        const auto bytes = tensor.data.subspan(static_cast<size_t>(rows.begin * row_bytes),
-                                               static_cast<size_t>(rows.size() * row_bytes));
-        fn(rows, bytes, scratch_[static_cast<size_t>(thread)]);
-        checksums[static_cast<size_t>(piece)] = Xxh3Of(bytes);
-        Drop(tensor, static_cast<uint64_t>(rows.begin * row_bytes), bytes.size());
-      }
-    });
+    const int64_t span_pieces = std::max(kDropBytes / (piece_rows * row_bytes), int64_t{1});
+    for (int64_t first = 0; first < num_pieces; first += span_pieces) {
+      const int64_t count = std::min(span_pieces, num_pieces - first);
+      options_.pool.ParallelForChunks(count, 1, [&](int64_t begin, int64_t end, int32_t thread) {
+        for (int64_t piece = first + begin; piece < first + end; ++piece) {
+          const IndexRange rows{piece * piece_rows, std::min((piece + 1) * piece_rows, tensor.rows())};
+          const auto bytes = tensor.data.subspan(static_cast<size_t>(rows.begin * row_bytes),
+                                                 static_cast<size_t>(rows.size() * row_bytes));
+          checkpoint_.files()[tensor.file_index].Populate(
+              tensor.file_offset + static_cast<uint64_t>(rows.begin * row_bytes), bytes.size());
+          checksums[static_cast<size_t>(piece)] = Xxh3Of(bytes);
+          fn(rows, bytes, scratch_[static_cast<size_t>(thread)]);
+          read_ahead_->Advance(bytes.size());
+        }
+      });
+      const int64_t row_begin = first * piece_rows;
+      const int64_t row_end = std::min((first + count) * piece_rows, tensor.rows());
+      Drop(tensor, static_cast<uint64_t>(row_begin * row_bytes),
+           static_cast<uint64_t>((row_end - row_begin) * row_bytes));
+    }
     for (const Checksum128& checksum : checksums) HashPiece(checksum);
   }
 
@@ -290,6 +319,7 @@ class DecoderLoader {
   const ModelConfig& config_;
   const LoadOptions& options_;
   std::vector<PieceScratch> scratch_;  // per thread
+  ReadAhead* read_ahead_ = nullptr;    // for the time of Load
   std::vector<RopeConfig> ropes_;
   LoadedDecoder out_;
   Sha256 hasher_;

@@ -2,8 +2,11 @@
 // pages as they are packed. Thread: the calling thread and the pool's.
 #pragma once
 
+#include <vector>
+
 #include "base/checksum.h"
 #include "base/status.h"
+#include "kernels/matrix_shape.h"
 #include "model/decoder_weights.h"
 #include "model/model.h"
 
@@ -11,7 +14,8 @@ namespace firebrick {
 
 struct LoadedDecoder {
   DecoderWeights weights;
-  Digest256 digest{};  // see Model::weight_digest
+  Digest256 digest{};               // see Model::weight_digest
+  std::vector<MatrixShape> shapes;  // see Model::matrix_shapes
 };
 
 Result<LoadedDecoder> LoadDecoder(const Checkpoint& checkpoint, const ModelConfig& config,

@@ -16,6 +16,7 @@ struct Model::State {
   ModelConfig config;
   DecoderWeights weights;
   Digest256 digest{};
+  std::vector<MatrixShape> shapes;
   size_t resident_bytes = 0;
 };
 
@@ -28,6 +29,7 @@ Result<std::unique_ptr<Model>> Model::Load(const Checkpoint& checkpoint, const L
   ASSIGN_OR_RETURN(LoadedDecoder loaded, LoadDecoder(checkpoint, state->config, options));
   state->weights = std::move(loaded.weights);
   state->digest = loaded.digest;
+  state->shapes = std::move(loaded.shapes);
   DecoderWeights& weights = state->weights;
   if (state->config.tied_embeddings) weights.embedding = EmbeddingTable(&weights.output.weights(0));
   state->resident_bytes = weights.embedding.resident_bytes() + weights.output.resident_bytes();
@@ -49,6 +51,7 @@ Result<std::unique_ptr<Model>> Model::Load(const Checkpoint& checkpoint, const L
 const ModelConfig& Model::config() const { return state_->config; }
 const Digest256& Model::weight_digest() const { return state_->digest; }
 size_t Model::resident_bytes() const { return state_->resident_bytes; }
+const std::vector<MatrixShape>& Model::matrix_shapes() const { return state_->shapes; }
 size_t Model::step_bytes() const {
   return state_->resident_bytes - state_->weights.embedding.resident_bytes();
 }

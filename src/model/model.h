@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/checksum.h"
 #include "base/status.h"
 #include "device/thread_pool.h"
 #include "kernels/kv_view.h"
+#include "kernels/matrix_shape.h"
 #include "model/forward_context.h"
 #include "model/model_config.h"
 #include "weights/checkpoint.h"
@@ -57,6 +59,8 @@ class Model {
   // facts of the configuration that alter the numbers.
   const Digest256& weight_digest() const;
   size_t resident_bytes() const;
+  // The different shapes of its matrices.
+  const std::vector<MatrixShape>& matrix_shapes() const;
   // Packed weights that every step reads whole: all but an embedding table, of which it reads single rows.
   size_t step_bytes() const;
 

@@ -9,6 +9,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "device/ledger.h"
+
 namespace firebrick {
 namespace {
 
@@ -122,6 +124,13 @@ std::string ServerMetrics::Render(const EngineCounters& counters) {
                       {{"block_size", std::to_string(families_->block_tokens)},
                        {"num_gpu_blocks", std::to_string(counters.num_blocks)}});
   gauge("firebrick:kv_blocks_cached", "Blocks free to take and still indexed", counters.num_blocks_cached);
+  for (size_t i = 0; i < kNumMemoryAccounts; ++i) {
+    const auto account = static_cast<MemoryAccount>(i);
+    families_->AddValue(&all, prometheus::MetricType::Gauge, "firebrick:memory_bytes",
+                        "Memory of 1 MiB and more by what it is for; the KV cache counts whole",
+                        static_cast<double>(ProcessLedger().BytesOf(account)),
+                        {{"account", std::string(NameOf(account))}});
+  }
   counter("vllm:prompt_tokens_total", "Prompt tokens", counters.prompt_tokens);
   counter("vllm:generation_tokens_total", "Generated tokens", counters.generated_tokens);
   counter("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache",

@@ -2,11 +2,14 @@
 
 #include <optional>
 
+#include "base/thread_name.h"
+
 namespace firebrick {
 
 WorkPool::WorkPool(int num_threads, size_t capacity) : queue_(capacity) {
   for (int i = 0; i < num_threads; ++i) {
     threads_.emplace_back([this] {
+      NameThread("fb-request");
       while (std::optional<std::function<void()>> job = queue_.Pop()) (*job)();
     });
   }

@@ -1,7 +1,9 @@
 """The command line from outside: help, errors and exit codes. Needs only the built binary."""
 import json
 import os
+import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -63,7 +65,7 @@ def test_bench_kernels_prints_one_json_object():
     report = json.loads(done.stdout)
     assert [(k["type"], k["rows"]) for k in report["kernels"]] == [("q4_0", 1), ("q4_0", 5), ("bf16", 1), ("bf16", 5)]
     assert all(k["bytes_per_s"] > 0 and k["flops"] > 0 and k["bandwidth_share"] > 0 for k in report["kernels"])
-    assert report["read_bandwidth"] > 0
+    assert all(k["read_bandwidth"] > 0 for k in report["kernels"])
     wrong = firebrick("bench", "kernels", "--type", "q9")
     assert wrong.returncode == 2 and "q9" in wrong.stderr
     wrong = firebrick("bench", "kernels", "some.gguf")
@@ -84,6 +86,52 @@ def test_bench_speed_measures_a_context_of_its_own(tmp_path):
     assert report["prefill_tps"] == 0 and report["context"] == 600 and report["streams"][0]["context_tps"] > 0
     wrong = firebrick("bench", "speed", model, "--prompt", "0", *common)
     assert wrong.returncode == 2 and "--context" in wrong.stderr
+
+
+def test_bench_start_and_overhead_measure_a_server_and_doctor_shows_its_kernels(tmp_path):
+    model, cache = str(tmp_path / "tiny.gguf"), {"XDG_CACHE_HOME": str(tmp_path)}
+    assert firebrick("make-model", "tiny-llama", model, "--type", "q8_0").returncode == 0
+    done = firebrick("bench", "start", model, "--repeat", "1", "--json", **cache)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    for kind in ("cold", "warm"):
+        assert 0 < report[kind]["ready_s"] <= report[kind]["first_token_s"]
+        assert 0 < report[kind]["start_peak_bytes"] <= report[kind]["serving_peak_bytes"]
+    assert report["weight_bytes"] > 0 and report["kv_bytes"] > 0 and report["cold"]["read_s"] > 0
+
+    done = firebrick("bench", "overhead", model, "--idle", "1", "--json", **cache)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {"fb-executor", "fb-engine", "fb-output", "fb-http"} <= set(report["threads"])
+
+    doctor = json.loads(firebrick("doctor", "--json", **cache).stdout)
+    levels = [level for level in doctor["isa"] if level not in ("ref", "amx")]
+    if len(levels) > 1:
+        choice = doctor["kernel_choices"][0]
+        assert choice["model"] == "tiny" and choice["current"]
+        assert all(set(chosen) == {"few", "many"} for chosen in choice["choices"].values())
+
+
+def test_bench_growth_and_steady_measure_steps_and_streams(tmp_path):
+    model = str(tmp_path / "tiny.gguf")
+    assert firebrick("make-model", "tiny-llama", model, "--type", "q8_0").returncode == 0
+    done = firebrick("bench", "growth", model, "--up-to", "5,64", "--repeat", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [point["batch"] for point in report["batch"]] == [1, 2, 3, 4]
+    assert [point["context"] for point in report["context"]] == [31, 32, 63]
+    assert all(point["ms"] > 0 and point["growth"] > 0 for point in report["batch"] + report["context"])
+    (tmp_path / "growth.json").write_text(done.stdout)
+    plot = tmp_path / "growth.svg"
+    tool = str(pathlib.Path(__file__).parents[2] / "tools" / "plot_growth.py")
+    subprocess.run([sys.executable, tool, str(tmp_path / "growth.json"), str(plot)], check=True)
+    assert plot.read_text().startswith("<svg")
+
+    sizes = ("--load", "2,2,100")
+    done = firebrick("bench", "steady", model, *sizes, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["alone"]["gap_p99_ms"] > 0 and report["mixed"]["tokens_per_s"] > 0 and report["work_share"] > 0
 
 
 @pytest.mark.parametrize("arguments", [("run", "-p", "Hi"), ("inspect",), ("tokenize",), ("bench", "speed"), ("serve",)])
