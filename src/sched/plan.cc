@@ -15,8 +15,8 @@ int32_t ShareOf(int32_t left, int32_t remaining, bool others_behind) {
   return std::min(left, std::max(kBlockTokens, left / 2));
 }
 
-// Chunks end at block borders where they can, so that blocks are sealed early. Chunks of less than two blocks would
-// lose too much of themselves.
+// Chunks end at block borders where they can, so that blocks are sealed early. Chunks of less than two blocks
+// would lose too much of themselves.
 int32_t AlignChunk(const Sequence& seq, int32_t num_tokens) {
   if (num_tokens >= seq.to_plan() || num_tokens < 2 * kBlockTokens) return num_tokens;
   const int32_t aligned = (seq.num_planned + num_tokens) / kBlockTokens * kBlockTokens - seq.num_planned;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPrefillOnlyFactor = 8.0;
 constexpr double kMixedFactor = 2.0;       // of the time of decodes alone
 constexpr double kDecodeSmoothing = 0.25;  // weight of the latest step
-constexpr double kLeastFactor = 0.5;  // of one step's correction
+constexpr double kLeastFactor = 0.5;       // of one step's correction
 constexpr double kMostFactor = 1.5;
 constexpr double kMostTokens = 1 << 20;
 

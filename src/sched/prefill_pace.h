@@ -1,8 +1,8 @@
 // PrefillPace: how many prefill tokens a step may carry so that it stays near the target time. A control loop
-// over measured steps: no model of the machine, so it follows growing contexts, batches and neighbours. Where decodes
-// alone take longer than half the target, a step with prefill may take twice as long as they do: streams slow down by a
-// bounded factor, and prompts still move.
-// Thread: engine thread. Changes speed only, never results.
+// over measured steps: no model of the machine, so it follows growing contexts, batches and neighbours. Where
+// decodes alone take longer than half the target, a step with prefill may take twice as long as they do:
+// streams slow down by a bounded factor, and prompts still move. Thread: engine thread. Changes speed only,
+// never results.
 #pragma once
 
 #include <cstdint>

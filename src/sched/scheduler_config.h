@@ -18,8 +18,8 @@ struct SchedulerConfig {
   int32_t max_num_batched_tokens = 2048;
   // Aim for the time of a step that carries decodes: prefill chunks are cut to the measured speed, so this
   // bounds the gap between tokens while prompts come in. Where decodes alone take more than half of it, twice
-  // their time is aimed at. 0 = off. Too small: prefill crawls (never below 8 tokens a step); too large: streams
-  // stutter. Changes speed only, never results.
+  // their time is aimed at. 0 = off. Too small: prefill crawls (never below 8 tokens a step); too large:
+  // streams stutter. Changes speed only, never results.
   double target_step_ms = 100.0;
   int32_t max_num_queued = 1024;  // requests waiting beyond max_num_seqs; more are refused
   bool enable_prefix_caching = true;
