@@ -10,7 +10,7 @@ namespace firebrick {
 namespace {
 
 // Two of the largest requests that the kernel cuts a wish into keep a disk busy; more gives nothing.
-constexpr uint64_t kPieceBytes = 4 << 20;
+constexpr uint64_t kReadBytes = 4 << 20;
 constexpr uint64_t kWindowBytes = 48 << 20;
 constexpr uint64_t kStopped = std::numeric_limits<uint64_t>::max() / 2;
 
@@ -35,14 +35,14 @@ void ReadAhead::Run() {
   uint64_t asked_bytes = 0;
   for (const RawTensor* tensor : tensors_) {
     const MappedFile& file = checkpoint_.files()[tensor->file_index];
-    for (uint64_t at = 0; at < tensor->data.size(); at += kPieceBytes) {
+    for (uint64_t at = 0; at < tensor->data.size(); at += kReadBytes) {
       uint64_t done = done_bytes_.load(std::memory_order_relaxed);
       while (asked_bytes >= done + kWindowBytes) {
         done_bytes_.wait(done, std::memory_order_relaxed);
         done = done_bytes_.load(std::memory_order_relaxed);
       }
       if (done >= kStopped) return;
-      const uint64_t size = std::min<uint64_t>(kPieceBytes, tensor->data.size() - at);
+      const uint64_t size = std::min<uint64_t>(kReadBytes, tensor->data.size() - at);
       file.WillNeed(tensor->file_offset + at, size);
       asked_bytes += size;
     }
