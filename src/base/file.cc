@@ -81,7 +81,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
       const ssize_t put = ::write(file.get(), bytes.data() + done, bytes.size() - done);
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) {
-        const Status error = SystemError(temporary, "write");
+        Status error = SystemError(temporary, "write");
         ::unlink(temporary.c_str());
         return error;
       }

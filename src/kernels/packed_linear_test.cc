@@ -25,7 +25,7 @@ struct Case {
 };
 
 const std::vector<Case>& Cases() {
-  static const std::vector<Case> cases = {
+  static const std::vector<Case> kCases = {
       {"f32", {.form = CanonicalForm::kF32}, 64},
       {"f32_odd", {.form = CanonicalForm::kF32}, 37},
       {"bf16", {.form = CanonicalForm::kBF16}, 96},
@@ -41,7 +41,7 @@ const std::vector<Case>& Cases() {
       {"iq4_nl", {CanonicalForm::kGrouped, 32, false, 4, true, kNoRun.data()}, 64},
       {"half_block", {CanonicalForm::kGrouped, 16, true, 4, false, kRun.data()}, 48},
   };
-  return cases;
+  return kCases;
 }
 
 CanonicalRows RandomRows(const Case& c, int64_t num_rows, std::mt19937& random) {

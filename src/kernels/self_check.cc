@@ -22,7 +22,7 @@ struct Format {
 };
 
 const std::array<Format, 8>& Formats() {
-  static const std::array<Format, 8> formats = {{
+  static const std::array<Format, 8> kFormats = {{
       {"F32", {.form = CanonicalForm::kF32}},
       {"BF16", {.form = CanonicalForm::kBF16}},
       {"F16", {.form = CanonicalForm::kF16}},
@@ -32,7 +32,7 @@ const std::array<Format, 8>& Formats() {
       {"4-bit codes with minima", {CanonicalForm::kGrouped, 32, true, 4, true, kCodes.data()}},
       {"4-bit codes in groups of 16", {CanonicalForm::kGrouped, 16, true, 4, false, kCodes.data()}},
   }};
-  return formats;
+  return kFormats;
 }
 
 class Check {

@@ -350,11 +350,11 @@ struct TileScratch {
 template <typename V, typename Source>
 void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_rows, IndexRange tile,
               int64_t last_panel, const float* bias, float* y, int64_t ldy) {
-  constexpr int P = V::kMicroPanels;
+  constexpr int kPanels = V::kMicroPanels;
   constexpr int64_t kBlock = Source::kBlock;
   constexpr int64_t kBlocksAtOnce = kExpandCols / kBlock;
-  TileScratch<P> scratch;
-  for (int64_t p = 0; p < tile.size() + P - 1; ++p) {
+  TileScratch<kPanels> scratch;
+  for (int64_t p = 0; p < tile.size() + kPanels - 1; ++p) {
     for (int64_t r = 0; r < num_rows; ++r) V::Store(scratch.acc[p] + r * kOutputs, V::Zero());
   }
   const int64_t num_blocks = weights.padded_cols() / kBlock;
@@ -365,31 +365,31 @@ void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_
   };
   for (int64_t first = 0; first < num_blocks; first += kBlocksAtOnce) {
     const int64_t blocks = num_blocks - first < kBlocksAtOnce ? num_blocks - first : kBlocksAtOnce;
-    for (int64_t panel = tile.begin; panel < tile.end; panel += P) {
-      Source sources[P];
-      ExpandedSpan* spans[P];
-      Prefetch<P> next;
+    for (int64_t panel = tile.begin; panel < tile.end; panel += kPanels) {
+      Source sources[kPanels];
+      ExpandedSpan* spans[kPanels];
+      Prefetch<kPanels> next;
       next.lines_per_block =
           (blocks * block_bytes + 64 * num_groups * blocks - 1) / (64 * num_groups * blocks);
-      Unroll<P>([&](auto p) {
+      Unroll<kPanels>([&](auto p) {
         // Behind the last panel stands the last once more.
         sources[p] = Source(weights, panel + p < tile.end ? panel + p : tile.end - 1);
         spans[p] = &scratch.spans[p];
-        next.at[p] = panel + P < tile.end          ? block_at(panel + P + p, first)
+        next.at[p] = panel + kPanels < tile.end    ? block_at(panel + kPanels + p, first)
                      : first + blocks < num_blocks ? block_at(tile.begin + p, first + blocks)
                                                    : block_at(tile.end + p, 0);
       });
       ForEvenRowGroups<(V::kMicroRows + 1) / 2, V::kMicroRows>(num_rows, [&](auto count, int64_t row) {
         SpanRows rows{x.values + row * x.stride + first * kBlock, x.stride, nullptr, x.sums_stride};
         if constexpr (Source::kHasMin) rows.sums = x.sums + row * x.sums_stride + first;
-        float* acc[P];
-        Unroll<P>([&](auto p) { acc[p] = scratch.acc[panel - tile.begin + p] + row * kOutputs; });
+        float* acc[kPanels];
+        Unroll<kPanels>([&](auto p) { acc[p] = scratch.acc[panel - tile.begin + p] + row * kOutputs; });
         if (row == 0) {
-          AddSpan<V, Source, count, P, true>(sources, first, spans, blocks, rows, next, acc);
+          AddSpan<V, Source, count, kPanels, true>(sources, first, spans, blocks, rows, next, acc);
         } else {
-          AddSpan<V, Source, count, P, false>(sources, first, spans, blocks, rows, next, acc);
+          AddSpan<V, Source, count, kPanels, false>(sources, first, spans, blocks, rows, next, acc);
         }
-        Unroll<P>([&](auto p) { next.at[p] += blocks * next.lines_per_block * 64; });
+        Unroll<kPanels>([&](auto p) { next.at[p] += blocks * next.lines_per_block * 64; });
       });
     }
   }
