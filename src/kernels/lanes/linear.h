@@ -233,14 +233,6 @@ struct ExpandedSpan {
   alignas(64) float mins[kExpandCols / 16 * kOutputs];
 };
 
-// What a group of rows reads: at the span's first column, and at its first group.
-struct SpanRows {
-  const float* x = nullptr;
-  int64_t stride = 0;
-  const float* sums = nullptr;
-  int64_t sums_stride = 0;
-};
-
 // Weights that are wanted next, fetched to the second-level cache while the multiplications of a span go on:
 // few rows would otherwise wait for memory while they decode, and leave it idle while they multiply.
 template <int P>
@@ -282,15 +274,17 @@ struct DecodingLoad {
   }
 };
 
-// acc[p][r] += the blocks of a span, for R rows and P panels.
+// acc[p][r] += the blocks of a span, for R rows and P panels. rows: at the span's first column and first
+// group.
 template <typename V, typename Source, int R, int P, bool kDecode>
 void AddSpan(const Source (&sources)[P], int64_t source_block, ExpandedSpan* const (&spans)[P],
-             int64_t num_blocks, const SpanRows& rows, const Prefetch<P>& next, float* const (&acc)[P]) {
+             int64_t num_blocks, const ActivationRows& rows, const Prefetch<P>& next,
+             float* const (&acc)[P]) {
   using F = typename V::F;
   constexpr int64_t kBlock = Source::kBlock;
   for (int64_t b = 0; b < num_blocks; ++b) {
     next.Block(b);
-    const float* x = rows.x + b * kBlock;
+    const float* x = rows.values + b * kBlock;
     const int64_t first = b * kBlock * kOutputs;
     F dot[R][P];
     if constexpr (kDecode) {
@@ -380,7 +374,7 @@ void ManyRows(const PackedLinear& weights, const ActivationRows& x, int64_t num_
                                                    : block_at(tile.end + p, 0);
       });
       ForEvenRowGroups<(V::kMicroRows + 1) / 2, V::kMicroRows>(num_rows, [&](auto count, int64_t row) {
-        SpanRows rows{x.values + row * x.stride + first * kBlock, x.stride, nullptr, x.sums_stride};
+        ActivationRows rows{x.values + row * x.stride + first * kBlock, x.stride, nullptr, x.sums_stride};
         if constexpr (Source::kHasMin) rows.sums = x.sums + row * x.sums_stride + first;
         float* acc[kPanels];
         Unroll<kPanels>([&](auto p) { acc[p] = scratch.acc[panel - tile.begin + p] + row * kOutputs; });
