@@ -104,20 +104,6 @@ void ChosenKernels::Run(const PackedLinear& weights, const Activation& x, IndexR
 
 // --- names -------------------------------------------------------------------------------------------
 
-Packing PackingOfShape(const MatrixShape& shape) {
-  switch (shape.format.form) {
-    case CanonicalForm::kF32:
-      return Packing::kF32;
-    case CanonicalForm::kBF16:
-      return Packing::kBF16;
-    case CanonicalForm::kF16:
-      return Packing::kF16;
-    case CanonicalForm::kGrouped:
-      break;
-  }
-  return shape.format.code_bits == 4 ? Packing::kCodes4 : Packing::kCodes8;
-}
-
 Json LevelsToJson(const std::vector<IsaLevel>& levels) {
   Json list = Json::array();
   for (const IsaLevel level : levels) list.push_back(NameOf(level));
@@ -181,7 +167,7 @@ void WriteRecord(const std::string& path, const ChoiceRecord& record) {
 std::string NameOf(const MatrixShape& shape) {
   const CanonicalFormat& format = shape.format;
   std::string name;
-  switch (PackingOfShape(shape)) {
+  switch (PackingOf(shape.format)) {
     case Packing::kF32:
       name = "f32";
       break;
@@ -355,7 +341,7 @@ const Ops* ChooseOps(std::span<const MatrixShape> shapes, const std::string& mod
   }
   for (const MatrixShape& shape : shapes) {
     const LinearChoice* choice = FindChoice(record->choices, NameOf(shape));
-    const auto packing = static_cast<size_t>(PackingOfShape(shape));
+    const auto packing = static_cast<size_t>(PackingOf(shape.format));
     Chosen().Add({shape, FindOps(choice->few)->linear[packing], FindOps(choice->many)->linear[packing]});
     FB_LOG_DEBUG("kernels of {}: {} for few rows, {} for many", choice->shape, NameOf(choice->few),
                  NameOf(choice->many));

@@ -15,20 +15,6 @@ namespace {
 
 constexpr int64_t kSpan = kPanelOutputs;  // values that lie together for one column: one per output
 
-Packing PackingOf(const CanonicalFormat& format) {
-  switch (format.form) {
-    case CanonicalForm::kF32:
-      return Packing::kF32;
-    case CanonicalForm::kBF16:
-      return Packing::kBF16;
-    case CanonicalForm::kF16:
-      return Packing::kF16;
-    case CanonicalForm::kGrouped:
-      return format.code_bits == 4 ? Packing::kCodes4 : Packing::kCodes8;
-  }
-  return Packing::kF32;
-}
-
 // Whether a panel is whole and its columns come in blocks of the vector code: all but the last panel of a
 // matrix.
 bool FitsVectors(const CanonicalRows& rows, int64_t block) {
@@ -175,6 +161,20 @@ void PackEightSpans(const float* values, int64_t num_groups, bool f16, int64_t r
 }
 
 }  // namespace
+
+Packing PackingOf(const CanonicalFormat& format) {
+  switch (format.form) {
+    case CanonicalForm::kF32:
+      return Packing::kF32;
+    case CanonicalForm::kBF16:
+      return Packing::kBF16;
+    case CanonicalForm::kF16:
+      return Packing::kF16;
+    case CanonicalForm::kGrouped:
+      return format.code_bits == 4 ? Packing::kCodes4 : Packing::kCodes8;
+  }
+  return Packing::kF32;
+}
 
 Result<PackedLinear> PackedLinear::Create(const CanonicalFormat& format, int64_t num_outputs,
                                           int64_t num_cols) {

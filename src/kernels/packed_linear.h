@@ -30,6 +30,8 @@ inline constexpr int64_t kPanelOutputs = 16;
 
 enum class Packing : uint8_t { kF32, kBF16, kF16, kCodes8, kCodes4 };
 inline constexpr size_t kNumPackings = 5;
+// How weights of a format are packed.
+Packing PackingOf(const CanonicalFormat& format);
 
 class PackedLinear {
  public:
